@@ -19,7 +19,7 @@ import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { SERVICE_MEMORY } from '../apps/cli/src/up/memory.settings.js';
-import { clusterBody, type Answer, type ClusterView } from './system/system.js';
+import { clusterBody, type ApiResponse, type ClusterView } from './system/system.js';
 
 const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
@@ -384,7 +384,7 @@ class Replay {
     return `http://${LOOPBACK}:${this.port(name)}`;
   }
 
-  async call<Body>(method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+  async call<Body>(method: string, path: string, body?: unknown): Promise<ApiResponse<Body>> {
     const token = readFileSync(this.here('/secrets/gateway-token/local.token'), 'utf8').trim();
     const response = await fetch(`${this.url('gateway')}${path}`, {
       method,

@@ -7,7 +7,7 @@ import { goldenBeside } from '@fairlead/testing/golden';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findKubectl } from './system/kubectl.js';
 import { story } from './system/story.js';
-import { clusterBody, startSystem, type Answer, type System } from './system/system.js';
+import { clusterBody, startSystem, type ApiResponse, type System } from './system/system.js';
 
 const run = promisify(execFile);
 const golden = goldenBeside(import.meta.url);
@@ -55,7 +55,7 @@ describe('one request becomes a running cluster', () => {
     const log = await system.events('demo');
     events = log.slice(0, log.findIndex(({ type }) => type === 'ClusterReady') + 1);
     kubeconfig = join(system.environment.dataDir, 'demo.kubeconfig');
-    const read: Answer<string> = await system.call('GET', '/ns/default/clusters/demo/kubeconfig');
+    const read: ApiResponse<string> = await system.call('GET', '/ns/default/clusters/demo/kubeconfig');
     writeFileSync(kubeconfig, read.body, { mode: 0o600 });
     const program = await findKubectl();
     kubectl = async (...args) =>

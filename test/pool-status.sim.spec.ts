@@ -1,7 +1,7 @@
 import type { ClusterView, Fact, PoolStatus, StoredEvent } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
-import { presentAfter, type PresentCluster } from '../apps/gateway/src/lifecycle/present.js';
+import { membershipAfter, type ClusterMembership } from '../apps/gateway/src/lifecycle/membership.js';
 import { manifestView } from '../apps/gateway/src/manifest/manifest.view.js';
 import { nodesProjection, type NodeDoc } from '../apps/gateway/src/nodes/nodes.projection.js';
 import { Course } from './growth/growth.course.js';
@@ -18,7 +18,7 @@ const JOBS_MAX = 1_000;
 /** The gateway's rows of a cluster, and the status of its pools after every event. */
 class Gateway {
   private readonly nodes = new Map<string, NodeDoc>();
-  private cluster: PresentCluster | undefined;
+  private cluster: ClusterMembership | undefined;
   private now = '';
   /** Called with the status of each pool, after each event. */
   seen: (pool: PoolStatus, declared: number | undefined) => void = () => undefined;
@@ -42,7 +42,7 @@ class Gateway {
       if (after === undefined) this.nodes.delete(key);
       else this.nodes.set(key, after);
     }
-    this.cluster = presentAfter(this.cluster, event);
+    this.cluster = membershipAfter(this.cluster, event);
     this.now = event.meta.time;
     const declared = new Map(this.world.declared.spec.pools.map(({ name, replicas }) => [name, replicas]));
     for (const pool of this.pools()) this.seen(pool, declared.get(pool.name));

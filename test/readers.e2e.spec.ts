@@ -6,7 +6,7 @@ import { kubernetesUserOf } from '@fairlead/contracts';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { clusterBody, SERVICE_NAMES, startSystem, type Answer, type System } from './system/system.js';
+import { clusterBody, SERVICE_NAMES, startSystem, type ApiResponse, type System } from './system/system.js';
 
 const TIMEOUT_MS = 120_000;
 const CLUSTER = '/ns/default/clusters/demo';
@@ -107,7 +107,7 @@ describe('kubeconfigs of operators', () => {
   const tokenFor = async (name: string, role: string): Promise<Reader> =>
     (await system.call<Reader>('POST', '/tokens', { name, roles: [{ namespace: 'default', role }] })).body;
 
-  const as = async (reader: Reader, path: string): Promise<Answer<string>> => {
+  const as = async (reader: Reader, path: string): Promise<ApiResponse<string>> => {
     const answer = await system.call<string>('GET', path, undefined, { authorization: `Bearer ${reader.token}` });
     if (answer.status === 200 && typeof answer.body === 'string') given.push(answer.body);
     return answer;

@@ -3,7 +3,7 @@ import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { isReady } from '../apps/gateway/src/clusters/clusters.facts.js';
-import { presentAfter, type PresentCluster } from '../apps/gateway/src/lifecycle/present.js';
+import { membershipAfter, type ClusterMembership } from '../apps/gateway/src/lifecycle/membership.js';
 import {
   nodesProjection as gatewayNodes,
   readySinceOf,
@@ -86,7 +86,7 @@ class World {
   private row: NodeRow | undefined;
   private remediation: Remediation = ABSENT;
   private rollouts: Rollouts = NO_ROLLOUTS;
-  private present: PresentCluster | undefined;
+  private present: ClusterMembership | undefined;
   word: Word = 'ready';
   lost = false;
 
@@ -108,7 +108,7 @@ class World {
     for (const key of upgradeNodes.keys(event)) if (key === KEY) this.row = upgradeNodes.evolve(this.row, event, key);
     this.remediation = remediationAfter(this.remediation, event);
     this.rollouts = rolloutsAfter(this.rollouts, event, () => true);
-    this.present = presentAfter(this.present, event);
+    this.present = membershipAfter(this.present, event);
   }
 
   take(step: Step): void {

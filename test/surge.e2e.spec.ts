@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { INNER_SERVICES, type StoredEvent, type UpgradeView } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
-import { clusterBody, startSystem, type Answer, type System } from './system/system.js';
+import { clusterBody, startSystem, type ApiResponse, type System } from './system/system.js';
 
 const run = promisify(execFile);
 const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
@@ -45,7 +45,9 @@ describe('a pool is upgraded with a surge machine', () => {
     return (await run(process.execPath, [main, ...args], { env, timeout: 60_000 })).stdout;
   };
   const asked = async (request: object): Promise<string> => {
-    const answer: Answer<UpgradeView> = await system.call('POST', `${PATH}/upgrades`, request, { prefer: 'wait=60' });
+    const answer: ApiResponse<UpgradeView> = await system.call('POST', `${PATH}/upgrades`, request, {
+      prefer: 'wait=60',
+    });
     const { id, planHash } = answer.body;
     if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
     const approved = await system.call('POST', `${PATH}/upgrades/${id}/approve`, { planHash });

@@ -6,7 +6,7 @@ import type { StoredEvent, UpgradePlan, UpgradeView } from '@fairlead/contracts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
 import { findKubectl } from './system/kubectl.js';
-import { clusterBody, startSystem, type Answer, type System } from './system/system.js';
+import { clusterBody, startSystem, type ApiResponse, type System } from './system/system.js';
 
 const run = promisify(execFile);
 const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
@@ -69,7 +69,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
     await kubectl('apply', '-f', file);
   };
   const post = async <Body = UpgradeView>(path: string, body: object, wait = 0): Promise<Body> => {
-    const answer: Answer<Body> = await system.call('POST', `${PATH}${path}`, body, { prefer: `wait=${wait}` });
+    const answer: ApiResponse<Body> = await system.call('POST', `${PATH}${path}`, body, { prefer: `wait=${wait}` });
     if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
@@ -112,7 +112,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
     );
     expect(made.type).toBe('ClusterReady');
     const kubeconfig = join(system.environment.dataDir, 'demo.kubeconfig');
-    const read: Answer<string> = await system.call('GET', `${PATH}/kubeconfig`);
+    const read: ApiResponse<string> = await system.call('GET', `${PATH}/kubeconfig`);
     writeFileSync(kubeconfig, read.body, { mode: 0o600 });
     const program = await findKubectl();
     kubectl = async (...args) =>

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { openLocal } from '@fairlead/nspawn';
 
@@ -45,7 +45,7 @@ try {
     await local.clear();
   }
 } catch (error) {
-  const where = error instanceof WorldFailure ? `${error.operation} on ${error.target}: ` : '';
+  const where = error instanceof ExternalFailure ? `${error.operation} on ${error.target}: ` : '';
   process.stderr.write(`${where}${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 } finally {

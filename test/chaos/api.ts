@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const CALL_TIMEOUT_MS = 20_000;
 const RETRY_MS = 250;
 
-export interface Answer<Body> {
+export interface ApiResponse<Body> {
   readonly status: number;
   readonly body: Body;
 }
@@ -24,7 +24,7 @@ export class ChaosApi {
   ) {}
 
   /** The first answer that is not an outage. Throws at the deadline with the last reason. */
-  async ask<Body>(request: Request, timeoutMs: number): Promise<Answer<Body>> {
+  async ask<Body>(request: Request, timeoutMs: number): Promise<ApiResponse<Body>> {
     const deadline = Date.now() + timeoutMs;
     for (;;) {
       const answer = await this.once<Body>(request);
@@ -37,7 +37,7 @@ export class ChaosApi {
     }
   }
 
-  private async once<Body>({ method, path, body, key }: Request): Promise<Answer<Body> | string> {
+  private async once<Body>({ method, path, body, key }: Request): Promise<ApiResponse<Body> | string> {
     try {
       const response = await fetch(`${this.server}${path}`, {
         method,
@@ -58,7 +58,7 @@ export class ChaosApi {
 }
 
 /** An outage, too many requests, or the first attempt with this key, which was cut off and may still be in progress. */
-const isNotNow = ({ status, body }: Answer<unknown>): boolean =>
+const isNotNow = ({ status, body }: ApiResponse<unknown>): boolean =>
   status >= 500 ||
   status === 429 ||
   (status === 409 && (body as { readonly reason?: string } | undefined)?.reason === 'idempotency.in-progress');

@@ -1,4 +1,4 @@
-import type { ChaosApi, Answer } from './api.js';
+import type { ChaosApi, ApiResponse } from './api.js';
 
 const ANSWER_TIMEOUT_MS = 120_000;
 const LIVE_MAX = 6;
@@ -57,7 +57,7 @@ export class ChaosClusters {
     return this.delete(chosen);
   }
 
-  view(name: string): Promise<Answer<Partial<ClusterView>>> {
+  view(name: string): Promise<ApiResponse<Partial<ClusterView>>> {
     return this.api.ask({ method: 'GET', path: pathOf(name) }, ANSWER_TIMEOUT_MS);
   }
 
@@ -104,7 +104,7 @@ export class ChaosClusters {
   }
 
   /** 409 is "not now"; any other refusal is a finding. */
-  private async taken({ status, body }: Answer<unknown>, what: string): Promise<boolean> {
+  private async taken({ status, body }: ApiResponse<unknown>, what: string): Promise<boolean> {
     if (status < 300) return true;
     if (status !== 409) this.violations.push(`${what} was answered with ${status}: ${JSON.stringify(body)}`);
     return false;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer, ChaosApi } from './api.js';
+import type { ApiResponse, ChaosApi } from './api.js';
 import { pathOf, type ChaosClusters, type NodeView, type Desired } from './clusters.js';
 import type { ChaosInstance } from './instance.js';
 
 const ANSWER_TIMEOUT_MS = 60_000;
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 interface Stats {
   readonly names: Readonly<Record<string, number>>;
@@ -25,7 +25,7 @@ export const whenQuiet = async (scene: Scene, timeoutMs: number): Promise<readon
   for (;;) {
     const open = (await Promise.all(scene.clusters.desired.map((desired) => differenceOf(scene, desired)))).flat();
     if (open.length === 0 || Date.now() > deadline || !scene.instance.serves) return open;
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 };
 
@@ -83,7 +83,7 @@ const auditFindings = async ({ api, clusters }: Scene): Promise<readonly string[
   const checked = clusters.desired.map(async ({ name, deleted }) => {
     for (let after: number | null = 0; after !== null;) {
       const path: string = `${pathOf(name)}/audit?limit=5000&after=${after}`;
-      const answer: Answer<Audit> = await api.ask({ method: 'GET', path }, ANSWER_TIMEOUT_MS);
+      const answer: ApiResponse<Audit> = await api.ask({ method: 'GET', path }, ANSWER_TIMEOUT_MS);
       const { status, body } = answer;
       if (status === 404 && deleted) return []; // It was refused, and never existed.
       if (status !== 200 || !body.verification.intact)

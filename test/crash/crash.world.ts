@@ -4,7 +4,7 @@ import {
   CONNECTIONS_STREAM,
   isRefusal,
   namespaceStream,
-  WorldFailure,
+  ExternalFailure,
   type ClusterLease,
   type ClusterSpec,
   type ClusterUid,
@@ -349,7 +349,7 @@ export class CrashWorld extends Simulation {
     const wait = (): Promise<void> => life.turn();
     const before = async (operation: string): Promise<void> => {
       await wait();
-      if (this.refuses(operation)) throw new WorldFailure({ operation, target: 'lab', message: BROKEN });
+      if (this.refuses(operation)) throw new ExternalFailure({ operation, target: 'lab', message: BROKEN });
     };
     const provider = new FakeProvider(this.cloud, { before, after: wait });
     return infraParts(

@@ -12,7 +12,7 @@ const TIMING: ReadonlySet<string> = new Set([
   'CertificatesReported',
 ]);
 
-interface About {
+interface NamedPart {
   readonly node?: string;
   readonly machine?: { readonly name: string };
   readonly addon?: string;
@@ -32,7 +32,7 @@ export const outcome = (events: readonly StoredEvent[], cluster: string): readon
   events
     .filter(({ type }) => !TIMING.has(type))
     .map((event) => {
-      const { node, machine, addon } = event.data as About;
+      const { node, machine, addon } = event.data as NamedPart;
       return `${event.type} ${node ?? machine?.name ?? addon ?? ''}`;
     })
     .map((line) => line.replaceAll(cluster, '<cluster>').replaceAll(/-[a-z0-9]{5}(?= |$)/g, ''))

@@ -2,7 +2,7 @@ import type { ClusterUid, Fact, NodeName } from '@fairlead/contracts';
 import { majorityOf } from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
-import type { StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
+import type { TaskData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import { hostsOf, isBehindBalancer, isControlPlane } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { desiredMetadata } from '../../apps/bootstrap-svc/src/bootstrap/metadata.evolve.js';
 import type { Failed, ServiceWorld } from './growth.parts.js';
@@ -10,7 +10,7 @@ import type { Failed, ServiceWorld } from './growth.parts.js';
 /** A task of bootstrap-svc. The hosts and Kubernetes are played. */
 export const bootstrapTask = (world: ServiceWorld, { type, data }: Task): Failed => {
   if (world.boot.status === 'absent') return undefined;
-  const { node } = data as StepData;
+  const { node } = data as TaskData;
   // Of a host that is down; it is retried until it is up, and nothing is recorded.
   if (type === 'RenewCredential') return undefined;
   if (failsAt(world, type, node))

@@ -2,7 +2,7 @@ import { POOL_LABEL, type ClusterUid, type Machine, type MachinePlan, type NodeN
 import type { Task } from '@fairlead/event-sourcing';
 import type { Asked } from '@fairlead/event-sourcing/simulation';
 import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
-import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
+import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/node.requests.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/machines/machines.planner.js';
 import { missingOf, targetsOf, type Cluster } from '../../apps/infra-svc/src/machines/machines.state.js';

@@ -18,7 +18,7 @@ import {
   type Cause,
   type Command,
   type Decider,
-  type Known,
+  type KnownState,
   type Task,
 } from '@fairlead/event-sourcing';
 import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
@@ -366,7 +366,8 @@ export class GrowthWorld implements ServiceWorld {
 
   private attempt(asked: Asked): void {
     const { follower, state, play } = this.services[asked.data.reconciler]!;
-    const known = (): Known<unknown> => (this.pause === null ? { state: state() } : { state: state(), isPaused: true });
+    const known = (): KnownState<unknown> =>
+      this.pause === null ? { state: state() } : { state: state(), isPaused: true };
     const now = this.now();
     if (asked.type === STATE_FACTS) return void this.record(follower.facts(now, known()));
     const task = follower.taskOf(asked, now, known());

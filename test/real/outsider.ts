@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { lastWordsOf, runCommand, type CommandResult } from '@fairlead/embedded/process';
 import type { HostNetwork } from '@fairlead/nspawn';
 
@@ -17,7 +17,7 @@ export interface Outsider {
 const ip = async (target: string, ...words: readonly string[]): Promise<void> => {
   const result = await runCommand('ip', words, { timeoutMs: TIMEOUT_MS });
   if (result.code !== 0)
-    throw new WorldFailure({ operation: `ip ${words.join(' ')}`, target, message: lastWordsOf(result) });
+    throw new ExternalFailure({ operation: `ip ${words.join(' ')}`, target, message: lastWordsOf(result) });
 };
 
 /** Joins the network with an address that is assigned neither to hosts nor to load balancers: one of the ten lowest. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { ClusterManifestView } from '@fairlead/contracts';
 import { parse, stringify } from 'yaml';
 import { findKubectl } from './kubectl.js';
-import { startSystem, type Answer, type System } from './system.js';
+import { startSystem, type ApiResponse, type System } from './system.js';
 
 const hasClient = spawnSync('ssh', ['-V'], { stdio: 'ignore' }).error === undefined;
 if (!hasClient) process.stderr.write('\n!!! NOT RUN: published clusters need OpenSSH: ssh is not on this machine\n\n');
@@ -28,7 +28,7 @@ export interface Published {
   readonly system: System;
   /** By which its API is reached. */
   readonly name: string;
-  apply(endpoint: object): Promise<Answer<ClusterManifestView & { errors?: unknown }>>;
+  apply(endpoint: object): Promise<ApiResponse<ClusterManifestView & { errors?: unknown }>>;
   manifest(): Promise<ClusterManifestView>;
   /** The kubeconfig of an operator: which server it names, and a file with it. */
   kubeconfig(): Promise<{ readonly server: string; readonly file: string }>;

@@ -11,7 +11,7 @@ export interface LabRealm {
 export const labRealm = async (system: System): Promise<LabRealm> =>
   (await system.lab<LabRealm>('GET', '/v1/identity')).body;
 
-interface Asked {
+interface RealmRequest {
   readonly method?: string;
   readonly token?: string;
   readonly form?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ interface Answered<Body> {
   readonly body: Body;
 }
 
-const ask = <Body>(url: string, ca: string, { method, token, form, json }: Asked): Promise<Answered<Body>> => {
+const ask = <Body>(url: string, ca: string, { method, token, form, json }: RealmRequest): Promise<Answered<Body>> => {
   const sent = form === undefined ? JSON.stringify(json ?? {}) : new URLSearchParams(form).toString();
   const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded';
   return new Promise((resolve, reject) => {

@@ -41,7 +41,7 @@ export interface SystemOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface Answer<Body = unknown> {
+export interface ApiResponse<Body = unknown> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
@@ -69,10 +69,10 @@ export interface System {
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<Answer<Body>>;
+  ): Promise<ApiResponse<Body>>;
   /** Access to the lab's API, for additional connections of a story. */
   readonly labAccess: { readonly url: string; readonly token: string };
-  lab<Body = unknown>(method: string, path: string, body?: unknown): Promise<Answer<Body>>;
+  lab<Body = unknown>(method: string, path: string, body?: unknown): Promise<ApiResponse<Body>>;
   /** Existing objects in the simulated cloud, by kind. */
   standing(): Promise<Readonly<Record<string, number>>>;
   /** Objects ever created there, by kind. */
@@ -94,7 +94,7 @@ const entryOf = ({ bundle, main, name }: ProgramPlan): string => {
   return newest;
 };
 
-const request = async <Body>(url: string, init: RequestInit): Promise<Answer<Body>> => {
+const request = async <Body>(url: string, init: RequestInit): Promise<ApiResponse<Body>> => {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(630_000) });
   const text = await response.text();
   const body = (response.headers.get('content-type') ?? '').includes('json') && text !== '' ? JSON.parse(text) : text;

@@ -100,7 +100,7 @@ const Environment = z.object({
     .max(RELEASE_TIMEOUT_MAX_MS)
     .default(2 * 60_000)
     .describe('After so long a deletion goes on although the cluster has not released its load balancers and volumes'),
-  LOOK_EVERY_MS: milliseconds(500).describe('How often a step looks again at what the API shows while it waits'),
+  POLL_INTERVAL_MS: milliseconds(500).describe('How often a step looks again at what the API shows while it waits'),
   HOOK_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that hooks of manifests may be at'),
   HOOK_RETRY_MIN_MS: milliseconds(10_000).describe('No hook is asked again sooner'),
   HELM_PROGRAM: file.optional().describe('The helm program; absent: add-ons cannot be installed'),
@@ -198,7 +198,7 @@ export const readSettings = (env: Env): Settings => {
     drainLimitMs: parsed.DRAIN_LIMIT_MS,
     nodeDeletionTimeoutMs: parsed.NODE_DELETION_TIMEOUT_MS,
     releaseTimeoutMs: parsed.RELEASE_TIMEOUT_MS,
-    lookEveryMs: parsed.LOOK_EVERY_MS,
+    lookEveryMs: parsed.POLL_INTERVAL_MS,
     hookAddressesAllowed: parsed.HOOK_ADDRESSES_ALLOWED,
     hookAgainAfterMs: parsed.HOOK_RETRY_MIN_MS,
     helmProgram: parsed.HELM_PROGRAM,

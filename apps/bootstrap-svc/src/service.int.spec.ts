@@ -96,7 +96,7 @@ describe('bootstrap-svc', () => {
       AGENT_BUNDLE: join(folder, 'agent.mjs'),
       LOG_LEVEL: 'error',
       JOB_ACK_WAIT_MS: '1000',
-      LOOK_EVERY_MS: '10',
+      POLL_INTERVAL_MS: '10',
       ...env,
     };
     const adapters = { shell: () => new FakeShell(world, slow), kubernetes: () => new FakeKubernetes(world, slow) };

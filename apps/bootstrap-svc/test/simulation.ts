@@ -1,5 +1,5 @@
 import {
-  WorldFailure,
+  ExternalFailure,
   type Fact,
   type LogLines,
   type NodeName,
@@ -137,7 +137,7 @@ export class BootstrapWorld {
         try {
           return await pass(`ask ${url}`, () => this.world.askHook(url, body));
         } catch (error) {
-          if (error instanceof WorldFailure) return { kind: 'silent', why: error.message };
+          if (error instanceof ExternalFailure) return { kind: 'silent', why: error.message };
           throw error;
         }
       },

@@ -1,5 +1,5 @@
 import type { HttpAnswer } from '@fairlead/service-kit/http';
-import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { ExternalFailure, type StoredEvent } from '@fairlead/contracts';
 import type { EvictionAnswer, KubernetesAccess, NodeMetadataChange, PodIdentity } from '@fairlead/kubernetes';
 import { CertificateAuthority, kubeconfigText } from '@fairlead/lab/testing/certificates';
 import type { StepInputs, StepName } from '@fairlead/node-scripts';
@@ -179,7 +179,7 @@ export class FakeWorld {
   /** Runs a step on a host, like its script would. */
   run<Step extends StepName>(name: string, step: Step, input: StepInputs[Step]): unknown {
     const words = this.failing.get(`${step}/${name}`) ?? this.failing.get(step);
-    if (words !== undefined) throw new WorldFailure({ operation: step, target: name, message: words });
+    if (words !== undefined) throw new ExternalFailure({ operation: step, target: name, message: words });
     return this.steps(name)[step](input);
   }
 
@@ -394,8 +394,8 @@ class FakeSession implements HostSession {
 
 const refused = (): Error => Object.assign(new Error('authentication failed'), { level: 'client-authentication' });
 
-const unopened = (target: string, cause: Error): WorldFailure =>
-  new WorldFailure({ operation: 'open SSH', target, message: cause.message, retryable: false, cause });
+const unopened = (target: string, cause: Error): ExternalFailure =>
+  new ExternalFailure({ operation: 'open SSH', target, message: cause.message, retryable: false, cause });
 
 export class FakeShell implements HostShell {
   constructor(
@@ -508,7 +508,7 @@ class FakeCluster implements KubernetesCluster {
       const words = ['apply', ...manifests.map(({ kind }) => `apply ${kind}`)]
         .map((what) => this.world.failing.get(what))
         .find((failing) => failing !== undefined);
-      if (words !== undefined) throw new WorldFailure({ operation: 'apply', target: 'demo', message: words });
+      if (words !== undefined) throw new ExternalFailure({ operation: 'apply', target: 'demo', message: words });
       if (manifests.some(({ kind }) => kind === 'DaemonSet')) this.world.network = true;
       for (const { kind, metadata, subjects } of manifests)
         if (kind === 'ClusterRoleBinding')
@@ -597,7 +597,7 @@ class FakeCluster implements KubernetesCluster {
   async deleteNode(node: string): Promise<void> {
     await this.pass('delete node', () => {
       const words = this.world.failing.get(`delete node/${node}`);
-      if (words !== undefined) throw new WorldFailure({ operation: 'delete node', target: node, message: words });
+      if (words !== undefined) throw new ExternalFailure({ operation: 'delete node', target: node, message: words });
       this.world.nodes.delete(node);
     });
   }
@@ -614,7 +614,7 @@ class FakeCluster implements KubernetesCluster {
     const certificate = await authority.sign(csr, SIGNED_AT, ttlSeconds);
     return this.pass('sign', () => {
       const words = this.world.failing.get('sign');
-      if (words !== undefined) throw new WorldFailure({ operation: 'sign', target: 'demo', message: words });
+      if (words !== undefined) throw new ExternalFailure({ operation: 'sign', target: 'demo', message: words });
       this.world.signed.push(csr);
       return Buffer.from(certificate).toString('base64');
     });

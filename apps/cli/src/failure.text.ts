@@ -23,14 +23,14 @@ export const failureText = (failure: CliFailure, colors: Colors, options: readon
 const placeLine = (what: string, places: readonly string[]): readonly string[] =>
   places.length === 0 ? [] : [`  ${what}${places.length === 1 ? '' : 's'}: ${places.join(', ')}`];
 
-interface Said extends Fault {
+interface NamedFault extends Fault {
   readonly fields: readonly string[];
   readonly options: readonly string[];
 }
 
 /** Merges faults with the same sentence about several fields. */
-const bySentence = (faults: readonly Fault[]): readonly Said[] => {
-  const said = new Map<string, Said>();
+const bySentence = (faults: readonly Fault[]): readonly NamedFault[] => {
+  const said = new Map<string, NamedFault>();
   for (const { code, message, help, field, option } of faults) {
     const key = `${code} ${message}`;
     const { fields = [], options = [] } = said.get(key) ?? {};

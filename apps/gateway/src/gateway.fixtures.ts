@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { readSettings } from './config.js';
 import { gatewayService } from './service.js';
 
-export interface Answer<Body = Record<string, never>> {
+export interface ApiResponse<Body = Record<string, never>> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
@@ -37,7 +37,7 @@ export interface TestGateway {
   readonly folder: string;
   readonly token: string;
   readonly baseUrl: (replica?: number) => string;
-  ask<Body = Record<string, unknown>>(method: string, path: string, options?: AskOptions): Promise<Answer<Body>>;
+  ask<Body = Record<string, unknown>>(method: string, path: string, options?: AskOptions): Promise<ApiResponse<Body>>;
   /** States a fact about a cluster, as its own writer would. */
   state(fact: Fact, at?: Partial<StreamId>): Promise<StoredEvent>;
   /** Everything in the log that matches. */

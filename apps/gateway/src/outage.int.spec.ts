@@ -1,7 +1,7 @@
 import type { ClusterView, ErrorView } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { request, useGateway, type Answer } from './gateway.fixtures.js';
+import { request, useGateway, type ApiResponse } from './gateway.fixtures.js';
 
 const gateway = useGateway();
 
@@ -9,7 +9,7 @@ const clusters = '/ns/default/clusters';
 const create = (name: string) =>
   gateway.ask<Omit<ClusterView, 'kind'> & Omit<ErrorView, 'kind'>>('POST', clusters, { body: request(name) });
 
-const answers = <Body>(ask: () => Promise<Answer<Body>>, status: number): Promise<Answer<Body>> =>
+const answers = <Body>(ask: () => Promise<ApiResponse<Body>>, status: number): Promise<ApiResponse<Body>> =>
   eventually(ask, (answer) => answer.status === status);
 
 describe('without NATS', () => {

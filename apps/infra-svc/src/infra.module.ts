@@ -68,10 +68,10 @@ import { StockLog } from './stock/stock.log.effects.js';
 import type { Stock, Trust } from './stock/stock.ports.js';
 import { LogTrust } from './stock/trust.log.effects.js';
 import * as tokens from './tokens.js';
-import { WorldValidation } from './validation/validation.effects.js';
+import { ProviderValidation } from './validation/validation.effects.js';
 import { ConnectionAnswers } from './watch/answers.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
-import { ConnectionLook } from './watch/look.effects.js';
+import { ProviderListing } from './watch/listing.effects.js';
 import { OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
 import { UserData } from './machines/user.data.effects.js';
 import { ReservationEffects } from './machines/reservation.effects.js';
@@ -121,7 +121,7 @@ const failuresOf =
     if (type === 'VerifyConnection' || type === 'AcceptHost') await connections.record(connection, cause, failure);
   };
 
-type WatchParts = [ConnectionLook, ConnectionAnswers, WatchQueries, TaskLeases, ServiceMetrics];
+type WatchParts = [ProviderListing, ConnectionAnswers, WatchQueries, TaskLeases, ServiceMetrics];
 
 const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.SETTINGS, useValue: settings },
@@ -162,7 +162,7 @@ const providersOf = (settings: Settings): Provider[] => [
   ResourceSteps,
   RotatedKeys,
   HostsOfRotation,
-  WorldValidation,
+  ProviderValidation,
   Placement,
   Adoption,
   AnswerDeadline,
@@ -172,7 +172,7 @@ const providersOf = (settings: Settings): Provider[] => [
   PlannedMachines,
   OrphansLog,
   FindingsLog,
-  ConnectionLook,
+  ProviderListing,
   ConnectionAnswers,
   {
     provide: ConnectionPlaces,
@@ -184,7 +184,7 @@ const providersOf = (settings: Settings): Provider[] => [
     provide: ProviderWatch,
     useFactory: (...[eye, answers, queries, leases, metrics]: WatchParts) =>
       new ProviderWatch({ eye, answers, queries, leases, settings, metrics }),
-    inject: [ConnectionLook, ConnectionAnswers, WatchQueries, TASK_LEASES, METRICS],
+    inject: [ProviderListing, ConnectionAnswers, WatchQueries, TASK_LEASES, METRICS],
   },
 ];
 

@@ -1,4 +1,4 @@
-import { WorldFailure, type MachineSpec, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type MachineSpec, type NodeName } from '@fairlead/contracts';
 import type {
   Capabilities,
   Firewall,
@@ -88,8 +88,8 @@ export class FakeCloud {
   }
 }
 
-const failure = (operation: ProviderOperation, message: string, retryable: boolean): WorldFailure =>
-  new WorldFailure({ operation, target: 'fake', message, retryable });
+const failure = (operation: ProviderOperation, message: string, retryable: boolean): ExternalFailure =>
+  new ExternalFailure({ operation, target: 'fake', message, retryable });
 
 /** Like a network call, ends as soon as the signal aborts. */
 const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> =>

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { FREE_HOST } from '../../../libs/node-scripts/src/steps/look.fixtures.js';
 import type { HostShell } from '@fairlead/service-kit/ssh';
 
@@ -8,7 +8,7 @@ const SEEN = { hostKey: 'SHA256:x', jumpHostKey: null, attempts: 1 } as const;
 export const hostsThatSay = (leftovers: readonly string[] | null): Pick<HostShell, 'open'> => ({
   open: async ({ name }) => {
     if (leftovers === null)
-      throw new WorldFailure({ operation: 'open SSH', target: name, message: 'no route to host' });
+      throw new ExternalFailure({ operation: 'open SSH', target: name, message: 'no route to host' });
     const none = '0'.repeat(32);
     const baseline = { sshKeys: none, sshServer: none, accounts: none, jobs: none, units: none, runtime: none };
     const facts = { ...FREE_HOST, leftovers };

@@ -53,7 +53,7 @@ import { SshKeysEffects } from '../src/ssh-keys/ssh-keys.effects.js';
 import { HostsOfRotation } from '../src/ssh-keys/hosts.of.rotation.effects.js';
 import { RotatedKeys } from '../src/ssh-keys/rotated.keys.effects.js';
 import { infraService } from '../src/service.js';
-import { WorldValidation } from '../src/validation/validation.effects.js';
+import { ProviderValidation } from '../src/validation/validation.effects.js';
 import { OrphanJobs, OrphansLog, type OfOrphan } from '../src/watch/orphans.effects.js';
 import { hostsThatSay } from './hosts.fixture.js';
 import type { MemoryLog } from './memory.log.js';
@@ -150,7 +150,7 @@ export const infraParts = (shared: Shared, leases: TaskLeases): InfraParts => {
   const steps = new ResourceSteps(resourcesLog, sealed, current);
   const resources = new ConnectionResources(steps, queries, leases, settings);
   const offers = new ProviderOffers(resourcesLog, connections, settings);
-  const validation = new WorldValidation(connections, offers, resources, new LogTenancy(log));
+  const validation = new ProviderValidation(connections, offers, resources, new LogTenancy(log));
   const placement = new Placement(connections, offers, resources);
   const planned = new PlannedMachines(handle);
   const adoption = new Adoption(planned, secrets, hostsThatSay(problemsOfHosts));

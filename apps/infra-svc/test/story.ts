@@ -1,4 +1,4 @@
-import { CONNECTIONS_STREAM, WorldFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, ExternalFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
 import type { Job, RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
@@ -55,7 +55,7 @@ export class Story {
     const before = async (operation: ProviderOperation): Promise<void> => {
       this.beforeCall(operation);
       if (this.outage !== undefined && (this.outageOf ?? operation) === operation)
-        throw new WorldFailure({ operation, target: 'lab', message: this.outage });
+        throw new ExternalFailure({ operation, target: 'lab', message: this.outage });
     };
     const provider = new FakeProvider(this.cloud, { before, after: async () => undefined });
     const kind: ProviderKind = { name: 'lab', open: () => provider };
@@ -142,7 +142,7 @@ export class Story {
         if (result !== undefined) this.requeued.push(asked);
         return;
       } catch (error) {
-        if (!(error instanceof WorldFailure)) throw error;
+        if (!(error instanceof ExternalFailure)) throw error;
         const isLast = attempt >= ATTEMPTS_MAX || !error.retryable;
         const nextAttemptAt = isLast ? null : '2026-01-01T01:00:00.000Z';
         await this.replica.failed(asked, {

@@ -18,7 +18,7 @@ export const PROVIDER_REFUSED = 'provider.refused';
 const MESSAGE_LENGTH_MAX = 4_000;
 
 /** A failure outside Fairlead (a provider, SSH, a command, the Kubernetes API). Never a bug, never a refusal. */
-export class WorldFailure extends Error {
+export class ExternalFailure extends Error {
   readonly operation: string;
   readonly target: string;
   /** False if a retry cannot help (quota, unknown image): this attempt is then the last. */
@@ -34,7 +34,7 @@ export class WorldFailure extends Error {
     cause?: unknown;
   }) {
     super(at.message.slice(-MESSAGE_LENGTH_MAX), at.cause === undefined ? undefined : { cause: at.cause });
-    this.name = 'WorldFailure';
+    this.name = 'ExternalFailure';
     this.operation = at.operation;
     this.target = at.target;
     this.retryable = at.retryable ?? true;

@@ -1,7 +1,7 @@
 import { parseJson } from '@fairlead/parsers';
 import * as z from 'zod';
 import { MirrorPath, Sha256 } from './digests.js';
-import { WorldFailure, wordsOf } from './failures.js';
+import { ExternalFailure, wordsOf } from './failures.js';
 import { NodeRole } from './machines.js';
 
 /**
@@ -120,13 +120,13 @@ export const MirrorCatalogue = z.object({
 });
 export type MirrorCatalogue = z.infer<typeof MirrorCatalogue>;
 
-const unusable = (location: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'read the mirror catalogue', target: location, message, retryable: false });
+const unusable = (location: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'read the mirror catalogue', target: location, message, retryable: false });
 
 /** Enough for about 40 releases of 2,000 files. */
 const CATALOGUE_LIMITS = { lengthMax: 16 * 1_048_576, valuesMax: 2_000_000 };
 
-/** Parses `catalogue.json`. Throws WorldFailure if it is invalid, or names a file without a checksum. */
+/** Parses `catalogue.json`. Throws ExternalFailure if it is invalid, or names a file without a checksum. */
 export const parseCatalogue = (text: string, location: string): MirrorCatalogue => {
   let json: unknown;
   try {
@@ -166,7 +166,7 @@ export const imagesFor = (catalogue: MirrorCatalogue, version: string, role: Nod
   [...(releaseIn(catalogue, version)?.images ?? []), ...catalogue.images].filter(({ roles }) => roles.includes(role));
 
 /**
- * A catalogue with only what clusters of these versions need, without conformance tools. Throws WorldFailure if a
+ * A catalogue with only what clusters of these versions need, without conformance tools. Throws ExternalFailure if a
  * version is missing.
  */
 export const partOf = (catalogue: MirrorCatalogue, versions: readonly string[], location: string): MirrorCatalogue => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { WorldFailure } from './failures.js';
+import { ExternalFailure } from './failures.js';
 import {
   imagesFor,
   MIRROR_FORMAT,
@@ -93,7 +93,7 @@ describe('a catalogue', () => {
     'cannot name a file outside its mirror: %s',
     (path) => {
       const json = catalogueJson();
-      expect(() => read({ ...json, files: [...json.files, { path, size: 1, sha256: SHA }] })).toThrow(WorldFailure);
+      expect(() => read({ ...json, files: [...json.files, { path, size: 1, sha256: SHA }] })).toThrow(ExternalFailure);
     },
   );
 

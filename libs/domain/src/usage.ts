@@ -13,7 +13,7 @@ import type { Registered } from './registered.js';
 /** Machines of one size. */
 type Machines = Pick<NodeSet, 'connection' | 'spec' | 'count'>;
 
-interface Asked {
+interface RequestedMachines {
   readonly seq: number;
   readonly machines: readonly Machines[];
 }
@@ -25,10 +25,10 @@ interface Claim {
   readonly rejectedSeq: number;
   readonly desired: readonly Machines[];
   /** Undecided requests for more workers. */
-  readonly more: ReadonlyMap<string, Asked>;
+  readonly more: ReadonlyMap<string, RequestedMachines>;
   readonly decided: ReadonlySet<string>;
   /** Nodes that leave before their replacements are created, with the machines to request afterwards. */
-  readonly vacating: ReadonlyMap<string, { readonly requestId: string; readonly asked: Asked }>;
+  readonly vacating: ReadonlyMap<string, { readonly requestId: string; readonly asked: RequestedMachines }>;
   /** By name, once names are assigned. */
   readonly named: ReadonlyMap<string, Machines> | undefined;
 }

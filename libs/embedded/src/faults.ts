@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 
 /** Why an environment could not be provided. The code is stable; the message includes a remedy. */
 export type FaultCode =
@@ -18,7 +18,7 @@ export type FaultCode =
   | 'postgres-missing';
 
 /** The machine lacks something that an embedded environment needs. A retry without a change cannot help. */
-export class EnvironmentFault extends WorldFailure {
+export class EnvironmentFault extends ExternalFailure {
   readonly code: FaultCode;
 
   constructor(code: FaultCode, at: { operation: string; target: string; message: string; cause?: unknown }) {

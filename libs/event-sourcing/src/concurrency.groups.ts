@@ -1,17 +1,17 @@
-interface Taken {
+interface TakenSlots {
   readonly all: number;
   /** Slots taken by tasks that belong to other groups, too. */
   readonly shared: number;
 }
 
-const FREE: Taken = { all: 0, shared: 0 };
+const FREE: TakenSlots = { all: 0, shared: 0 };
 
 /**
  * Limits the concurrent tasks of a group, so that a group whose tasks hang blocks only its own slots. Tasks of several
  * groups get at most half of each group's slots: if one of their groups hangs, half of the others remains available.
  */
 export class ConcurrencyGroups {
-  private readonly taken = new Map<string, Taken>();
+  private readonly taken = new Map<string, TakenSlots>();
   private readonly sharedMax: number;
   private readonly listeners: (() => void)[] = [];
 

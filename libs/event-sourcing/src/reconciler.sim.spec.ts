@@ -1,4 +1,4 @@
-import { WorldFailure, type ClusterUid, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { ExternalFailure, type ClusterUid, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Command, Decider } from './decider.js';
 import { makeHandle, type Handle } from './handle.js';
@@ -309,7 +309,7 @@ class Service {
           : await replica.runner.run(job, context, {}, (task) => this.join(task as TaskContext<Nodes>, job, replica));
       return result === undefined ? undefined : { job, failures };
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       const isLast = failures + 1 >= ATTEMPTS_MAX;
       const nextAttemptAt = isLast ? null : '2026-01-01T01:00:00.000Z';
       const failure = { cause: error.toCause(), attempt: failures + 1, attemptsMax: ATTEMPTS_MAX, nextAttemptAt };
@@ -330,7 +330,7 @@ class Service {
         task.signal.throwIfAborted();
       }
       if (this.chance(0.1)) return task.requeueAfter(1, 'not yet');
-      if (this.chance(0.3)) throw new WorldFailure({ operation: 'join', target: node, message: 'no answer' });
+      if (this.chance(0.3)) throw new ExternalFailure({ operation: 'join', target: node, message: 'no answer' });
       if (here.isLost) this.violations.push(`${task.key} goes on without its lease`);
       await task.record({ type: 'Join', data: node });
       return undefined;

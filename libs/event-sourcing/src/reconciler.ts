@@ -146,7 +146,7 @@ export interface TaskRef {
 export const STATE_FACTS = 'StateFacts';
 
 /** A service's state of a cluster, and whether the cluster is paused. */
-export interface Known<State> {
+export interface KnownState<State> {
   readonly state: State;
   /** Absent: not paused. */
   readonly isPaused?: true;
@@ -169,7 +169,7 @@ export interface Origin {
 }
 
 /** The reconciler's stored state of one cluster: what is known, what is desired, and what the last event requests. */
-export interface Reconciled<State> extends Known<State> {
+export interface Reconciled<State> extends KnownState<State> {
   /** Sequence of its last change. */
   readonly seq: number;
   /** Sequence at which the cluster began. */
@@ -194,7 +194,7 @@ const PAUSED = { reason: '', since: '' };
 /** Returns the same object if the event changes nothing. */
 const knownAfter = <State>(
   { decider, worksInPause }: Pick<Reconciler<State>, 'decider' | 'worksInPause'>,
-  before: Known<State>,
+  before: KnownState<State>,
   event: StoredEvent,
 ) => {
   const state = decider.evolve(before.state, event);
@@ -207,7 +207,7 @@ const knownAfter = <State>(
 /** All desired tasks of the cluster; none while it is paused, unless the reconciler works in a pause. */
 export const desiredTasks = <State>(
   reconciler: Reconciler<State>,
-  { state, isPaused }: Known<State>,
+  { state, isPaused }: KnownState<State>,
   now: string,
 ): readonly Task[] => (isPaused === true ? [] : reconciler.tasks(state, now));
 
@@ -216,7 +216,7 @@ const laterOf = (one: string, other: string): string => (one > other ? one : oth
 /** The currently desired task; undefined: it is withdrawn, of an earlier generation, or its cluster is paused. */
 export const desiredTask = <State>(
   reconciler: Reconciler<State>,
-  known: Known<State>,
+  known: KnownState<State>,
   { generation, key, now: since, followUp }: TaskRef,
   now: string,
 ): Task | undefined => {
@@ -225,15 +225,15 @@ export const desiredTask = <State>(
   return desiredTasks(reconciler, known, laterOf(since, now)).find((task) => task.key === key);
 };
 
-type At = Pick<TaskRef, 'seq' | 'now'>;
+type TaskOrigin = Pick<TaskRef, 'seq' | 'now'>;
 
-type Named = Pick<Task, 'type' | 'key' | 'groups' | 'locks'>;
+type TaskName = Pick<Task, 'type' | 'key' | 'groups' | 'locks'>;
 
 const publish = (
   reconciler: { readonly name: string },
   generation: string,
-  { type, key, followUp, ...asked }: Named & Pick<TaskRef, 'followUp'>,
-  { seq, now }: At,
+  { type, key, followUp, ...asked }: TaskName & Pick<TaskRef, 'followUp'>,
+  { seq, now }: TaskOrigin,
 ): JobReaction => {
   const at = { reconciler: reconciler.name, key, seq, now, ...admissionOf(asked) };
   const ref: TaskRef = followUp === undefined ? { ...at, generation } : { ...at, generation: '', followUp };
@@ -242,18 +242,21 @@ const publish = (
 
 const dueFacts = <State, F extends Fact>(
   reconciler: Reconciler<State, Command, F>,
-  { state, isPaused }: Known<State>,
+  { state, isPaused }: KnownState<State>,
   now: string,
 ): readonly F[] => (isPaused === true ? nothing : (reconciler.facts?.(state, now) ?? nothing));
 
-const FACTS: Named = { type: STATE_FACTS, key: STATE_FACTS };
+const FACTS: TaskName = { type: STATE_FACTS, key: STATE_FACTS };
 
 /** The task that records facts, if any are due. */
-const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, now: string): readonly Named[] =>
+const factsOf = <State>(reconciler: Reconciler<State>, known: KnownState<State>, now: string): readonly TaskName[] =>
   dueFacts(reconciler, known, now).length === 0 ? [] : [FACTS];
 
-const wakeOf = <State>(reconciler: Reconciler<State>, { state, isPaused }: Known<State>, now: string): string | null =>
-  isPaused === true ? null : (reconciler.wakeAt?.(state, now) ?? null);
+const wakeOf = <State>(
+  reconciler: Reconciler<State>,
+  { state, isPaused }: KnownState<State>,
+  now: string,
+): string | null => (isPaused === true ? null : (reconciler.wakeAt?.(state, now) ?? null));
 
 const wakeReactions = (before: string | null, after: string | null): readonly Reaction[] => {
   if (before === after) return [];
@@ -261,7 +264,7 @@ const wakeReactions = (before: string | null, after: string | null): readonly Re
 };
 
 /** The position in the log, and the cause. */
-interface Occasion extends At {
+interface Occasion extends TaskOrigin {
   readonly eventId: string;
   readonly correlationId: string;
 }
@@ -271,7 +274,7 @@ const occasionOf = ({ meta }: StoredEvent): Occasion => ({
   ...{ eventId: meta.id, correlationId: meta.correlationId },
 });
 
-type NewTask = Named & Pick<TaskRef, 'followUp'>;
+type NewTask = TaskName & Pick<TaskRef, 'followUp'>;
 
 const originsOf = (tasks: readonly NewTask[], occasion: Occasion): readonly (readonly [string, Origin])[] =>
   tasks.map(({ type, key, followUp, ...asked }, index) => [
@@ -280,20 +283,20 @@ const originsOf = (tasks: readonly NewTask[], occasion: Occasion): readonly (rea
   ]);
 
 /** Whether nothing is known of the cluster. A service may know of its pause before anything else. */
-const isUnknown = <State>({ decider }: Pick<Reconciler<State>, 'decider'>, { state, isPaused }: Known<State>) =>
+const isUnknown = <State>({ decider }: Pick<Reconciler<State>, 'decider'>, { state, isPaused }: KnownState<State>) =>
   state === decider.initial && isPaused !== true;
 
 /** A stored state is no longer the same object as the initial one. */
 const knownOf = <State>(
   { decider }: Pick<Reconciler<State>, 'decider'>,
   { state, isPaused, isGone }: Reconciled<State>,
-): Known<State> => {
+): KnownState<State> => {
   if (isGone === true) return { state: decider.initial };
   return isPaused === true ? { state, isPaused } : { state };
 };
 
 interface Change<State> {
-  readonly known: Known<State>;
+  readonly known: KnownState<State>;
   /** New follow-ups, and the keys of those that are kept. */
   readonly followUps: readonly Task[];
   readonly kept: readonly string[];
@@ -430,7 +433,7 @@ export type ReconcilerCommand =
 /** A task that started before its cluster was paused still records what it did. */
 export const reconcilerDecider = <State, F extends Fact>(
   reconciler: Reconciler<State, Command, F>,
-): Decider<Known<State>, ReconcilerCommand, F> => ({
+): Decider<KnownState<State>, ReconcilerCommand, F> => ({
   initial: { state: reconciler.decider.initial },
   reads: 'cluster',
   evolve: (known, event) => knownAfter(reconciler as Reconciler<State>, known, event),

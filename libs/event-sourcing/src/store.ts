@@ -81,7 +81,7 @@ export interface EventStore {
   /** Every matching message, events or not, in order: the basis of hash chains and positions. */
   entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]>;
   /**
-   * Appends all facts or none, if the log is still as `expected`. Rejects with WorldFailure if the log is unreachable.
+   * Appends all facts or none, if the log is still as `expected`. Rejects with ExternalFailure if the log is unreachable.
    */
   append(stream: StreamId, expected: Expected, facts: readonly Fact[], cause: Cause): Promise<AppendResult>;
 }

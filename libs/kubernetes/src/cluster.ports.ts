@@ -225,7 +225,7 @@ export interface CordonOptions {
 }
 
 /**
- * The API of one cluster. Each call has a timeout and rejects with WorldFailure and the API's message. Every change is
+ * The API of one cluster. Each call has a timeout and rejects with ExternalFailure and the API's message. Every change is
  * idempotent. Services declare the part that they use (their own `kubernetes.ports.ts`).
  */
 export interface ClusterApi {
@@ -283,7 +283,7 @@ export interface ClusterApi {
   taint(nodes: readonly string[], key: string): Promise<readonly string[]>;
   untaint(nodes: readonly string[], key: string): Promise<void>;
   /**
-   * Rejects with WorldFailure if the eviction is denied or fails for a reason other than a budget or too many requests.
+   * Rejects with ExternalFailure if the eviction is denied or fails for a reason other than a budget or too many requests.
    */
   evict(pod: PodIdentity): Promise<EvictionAnswer>;
   /** Deletes without respecting budgets. */

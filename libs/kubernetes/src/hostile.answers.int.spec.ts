@@ -83,7 +83,7 @@ describe('the responses of an API server that root on a control plane has replac
   });
 
   const failure = (operation: string, message: string) => ({
-    name: 'WorldFailure',
+    name: 'ExternalFailure',
     operation,
     target: 'default/demo',
     message: expect.stringContaining(message),
@@ -179,7 +179,7 @@ describe('the responses of an API server that root on a control plane has replac
     await expect(cluster.freeDisk('w-1')).rejects.toThrow('nested more than 100 deep');
   });
 
-  it('are a WorldFailure with a message if they are not what Kubernetes writes', async () => {
+  it('are a ExternalFailure with a message if they are not what Kubernetes writes', async () => {
     const cases: readonly (readonly [string, string])[] = [
       ['[[]]', 'an object that has no valid metadata'],
       ['[{"metadata":{"name":7}}]', 'an object that has no valid metadata'],
@@ -249,7 +249,7 @@ describe('the responses of an API server that root on a control plane has replac
     const program = { pod: 'etcd', namespace: 'kube-system', container: 'etcd', command: ['etcdctl'] };
     const onOutput = (chunk: Buffer): void => void (taken += chunk.length);
     const { signal } = new AbortController();
-    await expect(cluster.run({ ...program, signal, onOutput })).rejects.toMatchObject({ name: 'WorldFailure' });
+    await expect(cluster.run({ ...program, signal, onOutput })).rejects.toMatchObject({ name: 'ExternalFailure' });
     expect(taken).toBe(0);
     server.removeAllListeners('upgrade');
     streams.close();

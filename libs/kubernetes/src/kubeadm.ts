@@ -1,4 +1,4 @@
-import { WorldFailure, type KubernetesRelease } from '@fairlead/contracts';
+import { ExternalFailure, type KubernetesRelease } from '@fairlead/contracts';
 import { parseYaml, ParseFailure } from '@fairlead/parsers';
 import type { Manifest } from './cluster.ports.js';
 
@@ -11,8 +11,8 @@ type Document = Readonly<Record<string, unknown>>;
 const isDocument = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const failed = (message: string): WorldFailure =>
-  new WorldFailure({ operation: 'read kubeadm-config', target: 'ConfigMap kube-system/kubeadm-config', message });
+const failed = (message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'read kubeadm-config', target: 'ConfigMap kube-system/kubeadm-config', message });
 
 const VERSION_LINE = /^kubernetesVersion:.*$/m;
 
@@ -67,7 +67,7 @@ export interface KubeadmObjects {
 
 /**
  * Upgrades kubeadm-config, kube-proxy and CoreDNS to a release. Image repositories are those of kubeadm-config. Throws
- * WorldFailure if kubeadm-config cannot be read.
+ * ExternalFailure if kubeadm-config cannot be read.
  */
 export const kubeadmManifests = (
   { version, coredns }: Pick<KubernetesRelease, 'version' | 'coredns'>,

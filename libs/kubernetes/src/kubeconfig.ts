@@ -1,4 +1,4 @@
-import { WorldFailure, type Oidc } from '@fairlead/contracts';
+import { ExternalFailure, type Oidc } from '@fairlead/contracts';
 import { stringify } from 'yaml';
 import {
   administratorOf,
@@ -59,7 +59,7 @@ const refusing = <T>(target: string, retryable: boolean, work: () => T): T => {
     return work();
   } catch (error) {
     if (!(error instanceof Unacceptable)) throw error;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: OPERATION,
       target,
       message: `the kubeconfig is refused: ${error.message}`,
@@ -118,7 +118,7 @@ export const signedCertificate = (answer: string, cluster: string, expected: Sig
   } catch (error) {
     if (!(error instanceof Unacceptable)) throw error;
     const message = `the answer of the API is refused: ${error.message}`;
-    throw new WorldFailure({ operation: 'sign a client certificate', target: cluster, message, retryable: false });
+    throw new ExternalFailure({ operation: 'sign a client certificate', target: cluster, message, retryable: false });
   }
 };
 

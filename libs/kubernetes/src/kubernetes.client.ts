@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import {
   AdmissionregistrationV1Api,
   ApiException,
@@ -166,14 +166,14 @@ export class KubernetesClient {
     this.objects = this.config.makeApiClient(ObjectApi);
   }
 
-  /** Runs a call and converts failures to WorldFailure with the API's message. */
+  /** Runs a call and converts failures to ExternalFailure with the API's message. */
   async call<T>(operation: string, work: () => Promise<T>): Promise<T> {
     this.used();
     try {
       return await work();
     } catch (error) {
-      if (error instanceof WorldFailure) throw error;
-      throw new WorldFailure({ operation, target: this.cluster, message: wordsOf(error), cause: error });
+      if (error instanceof ExternalFailure) throw error;
+      throw new ExternalFailure({ operation, target: this.cluster, message: wordsOf(error), cause: error });
     }
   }
 

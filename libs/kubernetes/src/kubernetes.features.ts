@@ -495,10 +495,10 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect((await cluster.nodes()).map((node) => node.name)).not.toContain(first);
     });
 
-    it('rejects with a WorldFailure that names the cluster if the API does not answer', async () => {
+    it('rejects with a ExternalFailure that names the cluster if the API does not answer', async () => {
       for (const { name: node } of under.controlPlanes) await under.stopApiServer(node);
       await expect(cluster.nodes()).rejects.toMatchObject({
-        name: 'WorldFailure',
+        name: 'ExternalFailure',
         operation: 'list nodes',
         target: 'demo',
       });

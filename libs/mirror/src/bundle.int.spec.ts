@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { mirrorPaths, WorldFailure } from '@fairlead/contracts';
+import { mirrorPaths, ExternalFailure } from '@fairlead/contracts';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { createBundle, inspectBundle, type Bundle } from './bundle.js';
 import { catalogueOf } from './catalogue.js';
@@ -116,7 +116,7 @@ describe('a file that differs from the catalogue', () => {
     content[0] = 0x58;
     writeFileSync(join(mirror, ETCD), content);
     const failure = await bundleOf(where === 'a folder' ? mirror : server.url).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(WorldFailure);
+    expect(failure).toBeInstanceOf(ExternalFailure);
     expect(failure).toMatchObject({ operation: `verify ${ETCD}`, retryable: false });
     expect(String(failure)).toMatch(/SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}/);
     nothingWritten();
@@ -276,7 +276,7 @@ describe('reading a bundle', () => {
     await bundleOf(mirror);
     const whole = readFileSync(file);
     writeFileSync(file, whole.subarray(0, whole.length - 100));
-    await expect(inspectBundle(file)).rejects.toBeInstanceOf(WorldFailure);
+    await expect(inspectBundle(file)).rejects.toBeInstanceOf(ExternalFailure);
     writeFileSync(file, 'no archive');
     await expect(inspectBundle(file)).rejects.toMatchObject({ operation: 'verify the bundle' });
     writeFileSync(file, whole);

@@ -12,7 +12,7 @@ import {
   partOf,
   signatureOf,
   wordsOf,
-  WorldFailure,
+  ExternalFailure,
 } from '@fairlead/contracts';
 import { writeWhole } from './atomic.js';
 import { bytesOfFile, digestOf, verified, type Bytes, type Digest } from './bytes.js';
@@ -57,7 +57,7 @@ export interface Bundle extends Digest {
 const GZIP_LEVEL = 4;
 const CATALOGUE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Creates the archive atomically. Throws WorldFailure with the file's name if one differs from the catalogue. */
+/** Creates the archive atomically. Throws ExternalFailure with the file's name if one differs from the catalogue. */
 export const createBundle = async (request: BundleRequest): Promise<Bundle> => {
   const { source, trust, versions, file, downloads, signingKey } = request;
   const catalogue = partOf(await catalogueOf(source, trust), versions, source.location);
@@ -117,7 +117,7 @@ const gzipped = (bytes: Bytes): Bytes => {
 
 /**
  * Reads and verifies a whole bundle: every file of the catalogue is there with the right content, and nothing else.
- * Throws WorldFailure.
+ * Throws ExternalFailure.
  */
 export const inspectBundle = async (path: string): Promise<Bundle> => {
   const hash = createHash('sha256');
@@ -135,9 +135,9 @@ export const inspectBundle = async (path: string): Promise<Bundle> => {
     const catalogue = await verifyMembers(gunzip, path);
     return { catalogue, sha256: hash.digest('hex'), size };
   } catch (error) {
-    if (error instanceof WorldFailure) throw error;
+    if (error instanceof ExternalFailure) throw error;
     if (error instanceof TarError || isGzipError(error)) throw broken(path, wordsOf(error), error);
-    throw new WorldFailure({ operation: 'read the bundle', target: path, message: wordsOf(error), cause: error });
+    throw new ExternalFailure({ operation: 'read the bundle', target: path, message: wordsOf(error), cause: error });
   }
 };
 
@@ -190,5 +190,5 @@ const textOf = async (content: Bytes): Promise<string> => {
 
 const isGzipError = (error: unknown): boolean => errorCodeOf(error)?.startsWith('Z_') === true;
 
-const broken = (target: string, message: string, cause?: unknown): WorldFailure =>
-  new WorldFailure({ operation: 'verify the bundle', target, message, retryable: false, cause });
+const broken = (target: string, message: string, cause?: unknown): ExternalFailure =>
+  new ExternalFailure({ operation: 'verify the bundle', target, message, retryable: false, cause });

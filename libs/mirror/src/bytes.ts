@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { WorldFailure, type MirrorFile } from '@fairlead/contracts';
+import { ExternalFailure, type MirrorFile } from '@fairlead/contracts';
 
 export type Bytes = AsyncIterable<Uint8Array>;
 
@@ -41,8 +41,8 @@ export async function* verified(bytes: Bytes, file: MirrorFile, location: string
   if (sha256 !== file.sha256) throw mismatch(file, location, `SHA-256 ${sha256} instead of ${file.sha256}`);
 }
 
-const mismatch = (file: MirrorFile, location: string, found: string): WorldFailure =>
-  new WorldFailure({
+const mismatch = (file: MirrorFile, location: string, found: string): ExternalFailure =>
+  new ExternalFailure({
     operation: `verify ${file.path}`,
     target: location,
     message: `the file is not the one of the catalogue: ${found}`,

@@ -4,7 +4,7 @@ import {
   parseCatalogue,
   signatureOf,
   trustFault,
-  WorldFailure,
+  ExternalFailure,
   type MirrorCatalogue,
   type MirrorFile,
   type MirrorTrust,
@@ -13,7 +13,7 @@ import { catalogueFault } from './signatures.js';
 import type { MirrorSource } from './source.js';
 
 /**
- * Reads a mirror's catalogue after verifying its pin or signature. Throws WorldFailure with a remedy if it is missing
+ * Reads a mirror's catalogue after verifying its pin or signature. Throws ExternalFailure with a remedy if it is missing
  * or does not match.
  */
 export const catalogueOf = async (source: MirrorSource, trust: MirrorTrust): Promise<MirrorCatalogue> => {
@@ -31,8 +31,8 @@ export const catalogueOf = async (source: MirrorSource, trust: MirrorTrust): Pro
   return parseCatalogue(text, source.location);
 };
 
-const failure = (operation: string, target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation, target, message, retryable: false });
+const failure = (operation: string, target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation, target, message, retryable: false });
 
 /** Deterministic: the same catalogue gives the same bytes. */
 export const catalogueText = (catalogue: MirrorCatalogue): string => `${JSON.stringify(catalogue, undefined, 1)}\n`;

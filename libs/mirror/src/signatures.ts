@@ -10,7 +10,7 @@ import {
 import {
   parseSignatures,
   signedStatement,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type MirrorTrust,
   type SignedKind,
@@ -37,7 +37,7 @@ export const newSigningKey = (): SigningKeyPair => {
   };
 };
 
-/** The public key of a private one in PEM. Throws WorldFailure, without the text, if it is not an Ed25519 key. */
+/** The public key of a private one in PEM. Throws ExternalFailure, without the text, if it is not an Ed25519 key. */
 export const publicKeyOf = (privateKey: string): string => textOfKey(createPublicKey(privateKeyIn(privateKey)));
 
 /** The content of the `.sig` file for a file with this SHA-256. */
@@ -102,5 +102,5 @@ const keyIn = (pem: string): KeyObject => {
   }
 };
 
-const noKey = (message: string): WorldFailure =>
-  new WorldFailure({ operation: 'read the signing key', target: 'Ed25519', message, retryable: false });
+const noKey = (message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'read the signing key', target: 'Ed25519', message, retryable: false });

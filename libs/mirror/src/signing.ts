@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errorCodeOf, mirrorPaths, signatureOf, WorldFailure } from '@fairlead/contracts';
+import { errorCodeOf, mirrorPaths, signatureOf, ExternalFailure } from '@fairlead/contracts';
 import { makeFolder } from '@fairlead/embedded/process';
 import { writeWhole } from './atomic.js';
 import { digestOfFile } from './bytes.js';
@@ -21,12 +21,12 @@ const signFile = async (file: string, kind: 'catalogue' | 'bundle', privateKey: 
   await writeWhole(signatureOf(file), signatureText(privateKey, kind, sha256));
 };
 
-/** The trusted key that signed the archive with this checksum. Throws WorldFailure if none did. */
+/** The trusted key that signed the archive with this checksum. Throws ExternalFailure if none did. */
 export const bundleSigner = async (file: string, sha256: string, trusted: readonly string[]): Promise<string> => {
   const text = await textOf(signatureOf(file));
   const signer = text === undefined ? undefined : signerOf(text, 'bundle', sha256, trusted);
   if (signer !== undefined) return signer;
-  throw new WorldFailure({
+  throw new ExternalFailure({
     operation: 'verify the bundle',
     target: file,
     message:

@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCodeOf, isUrl, mirrorLocation, WorldFailure } from '@fairlead/contracts';
+import { errorCodeOf, isUrl, mirrorLocation, ExternalFailure } from '@fairlead/contracts';
 import type { Bytes } from './bytes.js';
 
 /** A mirror at a URL or in a folder. */
 export interface MirrorSource {
   readonly location: string;
-  /** A small file; undefined if it does not exist. Throws WorldFailure if the mirror is unreachable. */
+  /** A small file; undefined if it does not exist. Throws ExternalFailure if the mirror is unreachable. */
   readText(path: string): Promise<string | undefined>;
   /** A file's bytes from an offset on; the reader must verify them. */
   read(path: string, from?: number): Bytes;
@@ -82,7 +82,7 @@ class HttpSource implements MirrorSource {
           throw failure(`read ${path}`, this.location, 'it is too large to be what it should be');
       }
     } catch (error) {
-      if (error instanceof WorldFailure && error.cause instanceof NotThere) return undefined;
+      if (error instanceof ExternalFailure && error.cause instanceof NotThere) return undefined;
       throw error;
     }
     return Buffer.concat(parts).toString('utf8');
@@ -155,10 +155,10 @@ const bodyOf = (answer: Response, from: number): Bytes => {
 /** The rest of a file that is already complete. */
 async function* nothing(): AsyncGenerator<Uint8Array, void> {}
 
-const failure = (operation: string, target: string, error: unknown): WorldFailure =>
-  error instanceof WorldFailure
+const failure = (operation: string, target: string, error: unknown): ExternalFailure =>
+  error instanceof ExternalFailure
     ? error
-    : new WorldFailure({
+    : new ExternalFailure({
         operation,
         target,
         message: wordsOf(error),

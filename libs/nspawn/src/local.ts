@@ -23,7 +23,7 @@ export interface Local {
   }): Promise<readonly Leftover[]>;
 }
 
-/** Throws a WorldFailure if these folders are unsuitable for hosts. */
+/** Throws a ExternalFailure if these folders are unsuitable for hosts. */
 export const openLocal = (desired: Places): Local => {
   const places = realPlaces(desired);
   const { stateDir } = places;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { generateHostKey } from './hosts/host.keys.js';
 import type { Host, Hosts } from './hosts/hosts.js';
@@ -215,7 +215,7 @@ try {
 } catch (error) {
   if (!(error instanceof Error)) throw error;
   process.stderr.write(
-    `${error instanceof WorldFailure ? `${error.operation} on ${error.target}: ` : ''}${error.message}\n`,
+    `${error instanceof ExternalFailure ? `${error.operation} on ${error.target}: ` : ''}${error.message}\n`,
   );
   process.exitCode = 1;
 }

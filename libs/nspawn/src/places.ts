@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { makeFolder } from '@fairlead/embedded/process';
 
 /** The folders of a set of hosts on this machine. */
@@ -27,7 +27,7 @@ const PRIVATE = 0o700;
 export const realPlaces = ({ stateDir, cacheDir }: Places): Places => {
   for (const folder of [stateDir, cacheDir]) {
     if (UNUSABLE.test(folder)) {
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'open the folder of local hosts',
         target: folder,
         message: `overlay file systems cannot stand on a path with a colon, a comma, a quote, a backslash or a blank: ${folder}`,

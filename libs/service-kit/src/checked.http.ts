@@ -52,7 +52,7 @@ export interface HttpRequest {
 }
 
 /** The parts of a request that are sent. */
-type Asked = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'ca'> &
+type CheckedRequest = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'ca'> &
   Partial<Pick<HttpRequest, 'timeLimitMs'>> & {
     /** Absent: only the status is read. */
     readonly answerBytesMax?: number;
@@ -102,14 +102,14 @@ export class CheckedHttp {
     return { kind: 'answered', status, bytes, location, challenge, link };
   }
 
-  private async send(text: string, asked: Asked, signal: AbortSignal): Promise<HttpAnswer> {
+  private async send(text: string, asked: CheckedRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const answer = await this.exchange(text, asked, signal);
     if (answer.kind !== 'answered') return answer;
     const { kind, status, bytes } = answer;
     return { kind, status, ...(bytes === undefined ? {} : { body: bytes.toString('utf8') }) };
   }
 
-  private async exchange(text: string, asked: Asked, signal: AbortSignal): Promise<Exchange> {
+  private async exchange(text: string, asked: CheckedRequest, signal: AbortSignal): Promise<Exchange> {
     const fault = faultOfGateUrl(text);
     if (fault !== undefined) return { kind: 'refused', why: fault };
     signal.throwIfAborted();
@@ -127,7 +127,7 @@ export class CheckedHttp {
     }
   }
 
-  private async sendInTime(url: URL, asked: Asked, ended: AbortSignal): Promise<Exchange> {
+  private async sendInTime(url: URL, asked: CheckedRequest, ended: AbortSignal): Promise<Exchange> {
     // The URL parser has normalized every form of an IPv4 address (2130706433, 0x7f.1) to dotted decimal.
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(host);
@@ -166,12 +166,12 @@ interface Target {
   /** The only addresses to connect to. */
   readonly addresses: readonly LookupAddress[];
   readonly ended: AbortSignal;
-  readonly asked: Asked;
+  readonly asked: CheckedRequest;
   /** Whether an HTTP response has started. */
   readonly heard: { isResponse: boolean };
 }
 
-interface Answer {
+interface CheckedResponse {
   readonly status: number;
   readonly location: string;
   readonly challenge: string;
@@ -180,9 +180,9 @@ interface Answer {
   readonly bytes?: Buffer;
 }
 
-type Exchange = (Answer & { readonly kind: 'answered' }) | Exclude<HttpAnswer, { readonly kind: 'answered' }>;
+type Exchange = (CheckedResponse & { readonly kind: 'answered' }) | Exclude<HttpAnswer, { readonly kind: 'answered' }>;
 
-const answerOf = (url: URL, { host, addresses, ended, asked, heard }: Target): Promise<Answer> =>
+const answerOf = (url: URL, { host, addresses, ended, asked, heard }: Target): Promise<CheckedResponse> =>
   new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : http;
     const request = client.request({

@@ -24,7 +24,7 @@ export interface Connections {
 }
 
 /** Waits until both are usable. */
-export const reachWorld = async (
+export const connectDependencies = async (
   definition: ServiceDefinition,
   config: ServiceConfig,
   patience: Patience,

@@ -1,4 +1,4 @@
-import { errorCodeOf, wordsOf, WorldFailure } from '@fairlead/contracts';
+import { errorCodeOf, wordsOf, ExternalFailure } from '@fairlead/contracts';
 
 /*
  * Classifies a failure to reach NATS or PostgreSQL during startup: transient failures are retried, failures that only
@@ -54,7 +54,7 @@ const verdictOfOne = (error: Error): Verdict | undefined => {
   if (SQL_PASSING.test(code) || SYSTEM_PASSING.has(code)) return 'passing';
   if (NATS_PERMANENT.has(error.name)) return NATS_LATE.test(error.message) ? 'passing' : 'permanent';
   if (NATS_PASSING.has(error.name) || TYPEORM_PASSING.has(error.name)) return 'passing';
-  if (error instanceof WorldFailure) return error.retryable ? 'passing' : 'permanent';
+  if (error instanceof ExternalFailure) return error.retryable ? 'passing' : 'permanent';
   return WORDS_PASSING.test(error.message) ? 'passing' : undefined;
 };
 

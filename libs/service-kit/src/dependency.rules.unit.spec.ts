@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { errors } from '@nats-io/transport-node';
 import { describe, expect, it } from '@jest/globals';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm';
@@ -33,7 +33,7 @@ describe('a service that starts', () => {
     ],
     ['an answer that does not come', new errors.TimeoutError()],
     ['a credential that was shown too late', new errors.AuthorizationError('Authentication Timeout')],
-    ['a log that cannot be reached', new WorldFailure({ operation: 'append', target: 'evt', message: 'timeout' })],
+    ['a log that cannot be reached', new ExternalFailure({ operation: 'append', target: 'evt', message: 'timeout' })],
     ['the cause of another error', new Error('cannot start', { cause: coded('57P03') })],
     ['refusals of several addresses', new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')])],
   ])('waits for %s', (_what, error) => expect(verdictOf(error)).toBe('passing'));
@@ -46,7 +46,7 @@ describe('a service that starts', () => {
     ['a credential that NATS refuses', new errors.AuthorizationError('Authorization Violation')],
     [
       'a server that is too old',
-      new WorldFailure({ operation: 'check', target: 'NATS', message: 'too old', retryable: false }),
+      new ExternalFailure({ operation: 'check', target: 'NATS', message: 'too old', retryable: false }),
     ],
   ])('does not wait for %s', (_what, error) => expect(verdictOf(error)).toBe('permanent'));
 

@@ -4,7 +4,7 @@ import type { ServiceMetrics } from './metrics/service.metrics.js';
 
 /** How long the event loop may be blocked before it is reported. */
 export const BLOCKED_MS = 2_000;
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /**
  * Resolution of the timer that measures delays: a measured block may be shorter by this much. Each tick wakes an idle
  * process.
@@ -52,7 +52,7 @@ export class BlockFinder {
   look(now: Reading): void {
     const { atMs, cpuMs } = this.last;
     this.last = now;
-    const blockedMs = now.atMs - atMs - LOOK_EVERY_MS;
+    const blockedMs = now.atMs - atMs - POLL_INTERVAL_MS;
     if (blockedMs >= BLOCKED_MS && now.cpuMs - cpuMs >= BLOCKED_MS)
       this.found(blockedMs, this.work.between(now.atMs - blockedMs, now.atMs));
     if (this.longest === undefined || now.atMs - this.reportedAtMs < REPORT_EVERY_MS) return;
@@ -90,7 +90,7 @@ export const watchEventLoop = (
     },
   });
   const finder = new BlockFinder(currentWork, report, readingNow());
-  const stop = sharedInterval(LOOK_EVERY_MS, () => finder.look(readingNow()));
+  const stop = sharedInterval(POLL_INTERVAL_MS, () => finder.look(readingNow()));
   return () => {
     stop();
     delay.disable();

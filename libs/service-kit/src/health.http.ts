@@ -5,10 +5,10 @@ import { JobsProgress, NATS } from '@fairlead/event-sourcing/jetstream';
 import type { DataSource } from 'typeorm';
 import { Alarms } from './alarms.js';
 import { LogProgress } from './log.progress.js';
-import { SignsOfLife } from './signs.js';
+import { ServiceLiveness } from './liveness.js';
 import { DATABASE } from './tokens.js';
 
-interface Answer {
+interface HttpResponse {
   status(code: number): { json(body: unknown): void };
 }
 
@@ -24,12 +24,12 @@ export class HealthHttp {
     @Inject(NATS) private readonly nats: NatsConnection,
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(LogProgress) private readonly progress: LogProgress,
-    @Inject(SignsOfLife) private readonly signs: SignsOfLife,
+    @Inject(ServiceLiveness) private readonly signs: ServiceLiveness,
   ) {}
 
   /** Fails only if a restart may help: tasks wait, and none of them finishes. */
   @Get('healthz')
-  alive(@Res() response: Answer): void {
+  alive(@Res() response: HttpResponse): void {
     const tasks = this.jobs.report();
     const waits = this.jobs.waits();
     const isOk = tasks === 'ok';
@@ -39,7 +39,7 @@ export class HealthHttp {
   }
 
   @Get('readyz')
-  async ready(@Res() response: Answer): Promise<void> {
+  async ready(@Res() response: HttpResponse): Promise<void> {
     const [nats, database] = await Promise.all([
       this.probe(() => this.nats.flush()),
       this.probe(() => this.database.query('select 1')),

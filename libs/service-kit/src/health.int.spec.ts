@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { Alarms } from './alarms.js';
 import { HealthHttp } from './health.http.js';
 import { LogProgress } from './log.progress.js';
-import { SignsOfLife } from './signs.js';
+import { ServiceLiveness } from './liveness.js';
 import { DATABASE } from './tokens.js';
 
 const MINUTE_MS = 60_000;
@@ -32,7 +32,7 @@ describe('the health of a service, over HTTP', () => {
         { provide: NATS, useValue: { flush: () => Promise.resolve() } },
         { provide: DATABASE, useValue: { query: () => Promise.resolve() } },
         { provide: LogProgress, useValue: { report: () => 'ok' } },
-        { provide: SignsOfLife, useValue: well },
+        { provide: ServiceLiveness, useValue: well },
         { provide: Alarms, useValue: well },
       ],
     })

@@ -17,7 +17,7 @@ export interface TlsPair {
 }
 
 /** Renewals replace the files, possibly by a rename, which a watch on the file itself would miss. */
-const LOOK_EVERY_MS = 2_000;
+const POLL_INTERVAL_MS = 2_000;
 
 /** Throws if a file cannot be read, or the key does not match the certificate. */
 const readPair = ({ certFile, keyFile }: TlsFiles): TlsPair => {
@@ -51,7 +51,7 @@ export const followTlsFiles = (server: Server, files: TlsFiles): (() => void) =>
       log.warn(`the certificate in ${files.certFile} is not used, the one before stays: ${wordsOf(error)}`);
     }
   };
-  for (const path of paths) watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, reload);
+  for (const path of paths) watchFile(path, { interval: POLL_INTERVAL_MS, persistent: false }, reload);
   return () => {
     for (const path of paths) unwatchFile(path, reload);
   };

@@ -5,7 +5,7 @@ import {
   holdsLog,
   isSource,
   LOG_CHANGED,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
 } from '@fairlead/contracts';
 import { readLogState, untilShared, WakeSignal, type LogState } from '@fairlead/event-sourcing/jetstream';
@@ -15,7 +15,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
  * Poll interval without notifications, for a credential of an earlier release: how long an installation with a closed
  * log may still act.
  */
-const LOOK_EVERY_MS = 2_000;
+const POLL_INTERVAL_MS = 2_000;
 /** Poll interval with notifications, in case one was lost. */
 const NOTIFIED_LOOK_EVERY_MS = 10_000;
 
@@ -62,7 +62,7 @@ export class LogOwnership {
     this.seen = await readLogState(this.nc);
     if (this.mayServe(this.seen)) return;
     const { record } = this.seen;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'use the event log',
       target: 'this installation',
       message: record === undefined ? 'the log is sealed' : handoverWords(record),
@@ -96,7 +96,7 @@ export class LogOwnership {
     if (this.nc.isClosed()) return;
     this.nc.subscribe(LOG_CHANGED, {
       callback: (error) => {
-        if (error !== null) this.lookEveryMs = LOOK_EVERY_MS;
+        if (error !== null) this.lookEveryMs = POLL_INTERVAL_MS;
         this.changed.ring();
       },
     });

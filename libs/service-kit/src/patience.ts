@@ -4,7 +4,7 @@ import { verdictOf, wordsOfChain } from './dependency.rules.js';
 
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 2_000;
-const SAY_EVERY_MS = 5_000;
+const LOG_INTERVAL_MS = 5_000;
 
 /** Exit code of a process that waited in vain for a dependency: "restart me later" (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_DEPENDENCY_AWAY = 75;
@@ -58,7 +58,7 @@ export const patiently = async <Result>(
       if (verdict === 'bug') throw error;
       const nowMs = performance.now();
       if (nowMs - startedAtMs >= waitMs) throw new DependencyAway(what, { waitedMs: nowMs - startedAtMs, words });
-      if (nowMs - saidAtMs >= SAY_EVERY_MS) {
+      if (nowMs - saidAtMs >= LOG_INTERVAL_MS) {
         say(`${what}: ${words}`);
         saidAtMs = nowMs;
       }

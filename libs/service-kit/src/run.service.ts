@@ -49,7 +49,7 @@ import { throwError, type Observable } from 'rxjs';
 import { Alarms } from './alarms.js';
 import { systemClock } from './clock.js';
 import { ConfigurationError, readServiceConfig, refusePlainTokens, type Env, type ServiceConfig } from './config.js';
-import { closeWorld, reachWorld, type Connections } from './connections.js';
+import { closeWorld, connectDependencies, type Connections } from './connections.js';
 import type { ServiceDefinition } from './definition.js';
 import { givenEnvironment } from './given.environment.js';
 import { recordBlock } from './event.loop.events.js';
@@ -66,7 +66,7 @@ import { logGauges, tasksGauge } from './metrics/log.gauges.js';
 import { MetricsHttp } from './metrics/metrics.http.js';
 import { measureRequests } from './metrics/request.metrics.js';
 import { ServiceMetrics } from './metrics/service.metrics.js';
-import { SignsOfLife } from './signs.js';
+import { ServiceLiveness } from './liveness.js';
 import { ASK, CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
 /** Grace period for requests in progress at shutdown. */
@@ -107,7 +107,7 @@ interface World extends Connections {
   readonly recent: RecentEntries;
   readonly leases: PostgresLeases;
   readonly metrics: ServiceMetrics;
-  readonly signs: SignsOfLife;
+  readonly signs: ServiceLiveness;
   readonly progress: JobsProgress;
   readonly ownership: LogOwnership;
 }
@@ -138,7 +138,7 @@ const providersOf = (
     { provide: HANDLE, useValue: handle },
     { provide: TASK_LEASES, useValue: leases },
     { provide: METRICS, useValue: metrics },
-    { provide: SignsOfLife, useValue: signs },
+    { provide: ServiceLiveness, useValue: signs },
     { provide: JobsProgress, useValue: progress },
     { provide: LogOwnership, useValue: ownership },
     { provide: Alarms, useValue: new Alarms() },
@@ -200,7 +200,7 @@ const rebuild = (
  */
 const runRebuild = async (definition: ServiceDefinition, names: readonly string[]): Promise<void> => {
   const config = readServiceConfig(process.env);
-  const connections = await reachWorld(
+  const connections = await connectDependencies(
     definition,
     config,
     patienceOf(definition.name, config.dependenciesWaitMs, process.stderr),
@@ -235,7 +235,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     recent,
     leases: new PostgresLeases(pool, new Logger('leases')),
     metrics: new ServiceMetrics(definition.name, (words) => metricsLog.warn(words)),
-    signs: new SignsOfLife(nc, definition.name),
+    signs: new ServiceLiveness(nc, definition.name),
     progress: new JobsProgress(() => performance.now()),
     ownership: new LogOwnership(nc, definition.answersReads === true ? whileReadable : whileHeld),
   };
@@ -265,7 +265,7 @@ const startOnce = async (
 ): Promise<RunningService> => {
   const httpsOptions =
     config.tls === undefined ? undefined : { ...tlsPair(config.tls), handshakeTimeout: HANDSHAKE_MS };
-  const connections = await reachWorld(definition, config, patience);
+  const connections = await connectDependencies(definition, config, patience);
   let app: NestExpressApplication | undefined;
   try {
     const world = worldOf(definition, config, connections);

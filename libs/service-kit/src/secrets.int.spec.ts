@@ -1,4 +1,4 @@
-import { SERVICES, WorldFailure, type SecretRef, type ServiceName } from '@fairlead/contracts';
+import { SERVICES, ExternalFailure, type SecretRef, type ServiceName } from '@fairlead/contracts';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
@@ -69,7 +69,7 @@ describe('an unusable secret', () => {
     const failure = await secretsOf('gateway')
       .get('infra-svc.ssh-key.lab' as SecretRef)
       .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(WorldFailure);
+    expect(failure).toBeInstanceOf(ExternalFailure);
     expect(failure).toMatchObject({
       operation: 'read the secret',
       target: 'infra-svc.ssh-key.lab',

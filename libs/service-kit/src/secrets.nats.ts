@@ -1,7 +1,7 @@
 import {
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type RefusalCode,
   type SecretRef,
@@ -50,7 +50,7 @@ const opened = <Value>(name: string, open: () => Value): Value => {
     return open();
   } catch (error) {
     const reason: RefusalCode = 'system.secret-unreadable';
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'open the secret',
       target: name,
       message: wordsOf(error),
@@ -68,7 +68,7 @@ const said = async <Answer>(operation: string, target: string, work: () => Promi
     const violation = missingRight(error);
     if (violation === undefined) throw error;
     const reason: RefusalCode = 'system.permission-missing';
-    throw new WorldFailure({ operation, target, message: violation.message, reason, cause: error });
+    throw new ExternalFailure({ operation, target, message: violation.message, reason, cause: error });
   }
 };
 

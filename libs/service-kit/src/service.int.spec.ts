@@ -9,7 +9,7 @@ import {
   clusterFilter,
   type Fact,
   type StoredEvent,
-  WorldFailure,
+  ExternalFailure,
   type NodeName,
   type SecretRef,
 } from '@fairlead/contracts';
@@ -130,7 +130,8 @@ class Effects {
   @OnTask('Join', { attemptsMax: 3, backoffFirstMs: 20 })
   async join({ data, namespace, cluster, cause }: TaskOf<{ node: string; count: number }>): Promise<void> {
     seen.jobs.push(`${data.node}:${data.count}`);
-    if (data.node === 'broken') throw new WorldFailure({ operation: 'join', target: data.node, message: 'no route' });
+    if (data.node === 'broken')
+      throw new ExternalFailure({ operation: 'join', target: data.node, message: 'no route' });
     const fact: Said = { type: 'WorkerJoined', data: { uid, node: data.node as NodeName } };
     await this.handle(speaker, { namespace, cluster, context: 'bootstrap' }, { type: 'Say', data: fact }, cause);
   }

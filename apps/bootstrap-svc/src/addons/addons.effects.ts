@@ -1,9 +1,9 @@
-import { NFS_STORAGE_ADDON, WorldFailure, type Cni } from '@fairlead/contracts';
+import { NFS_STORAGE_ADDON, ExternalFailure, type Cni } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import type { ClusterSettings } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { newHostsOf, storageOf, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
-import { type Step } from '../bootstrap/step.js';
+import { type RunningTask } from '../bootstrap/running.task.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { clusterLabel, clusterSettings } from '../hosts/node.settings.js';
@@ -12,7 +12,7 @@ import type { KubernetesCluster, Manifest, NodeView } from '../kubernetes/kubern
 import { untilSettled } from '../kubernetes/waiting.js';
 import type { NetworkSettings } from './addon.settings.js';
 import { KUBEADM_WORKLOADS, NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type CatalogueEntry } from './catalogue.js';
-import { daemonProblems, rolloutProblems, workloadsOf, type Named } from './rollout.js';
+import { daemonProblems, rolloutProblems, workloadsOf, type NamedWorkload } from './rollout.js';
 
 const API_ANSWERS_WITHIN_MS = 3 * 60_000;
 const NODES_AGREE_WITHIN_MS = 2 * 60_000;
@@ -29,7 +29,7 @@ export class AddonsEffects {
   ) {}
 
   @OnTask('InstallNetwork', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
-  async installNetwork(step: Step): Promise<void> {
+  async installNetwork(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid, spec } = cluster;
     const { networkCni: cni } = spec.kubernetes;
@@ -41,7 +41,7 @@ export class AddonsEffects {
   }
 
   @OnTask('InstallAddons', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
-  async installAddons(step: Step): Promise<void> {
+  async installAddons(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid, spec } = cluster;
     const network = networkOf(spec.kubernetes.networkCni, clusterSettings(cluster, this.settings.tuning));
@@ -61,7 +61,7 @@ export class AddonsEffects {
     backoffMaxMs: 600_000,
     timeoutMs: 2 * 60_000,
   })
-  async installStorage(step: Step): Promise<void> {
+  async installStorage(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid } = cluster;
     const nfs = storageOf(cluster);
@@ -72,7 +72,11 @@ export class AddonsEffects {
     await step.record({ type: 'AddonInstalled', data: { uid, addon: NFS_STORAGE_ADDON, version } });
   }
 
-  private async clusterServes(step: Step, api: KubernetesCluster, workloads: readonly Named[]): Promise<void> {
+  private async clusterServes(
+    step: RunningTask,
+    api: KubernetesCluster,
+    workloads: readonly NamedWorkload[],
+  ): Promise<void> {
     await this.settled(step, SEE_NETWORK, ROLLED_OUT_WITHIN_MS, () => rolloutProblems(api, workloads));
     await this.settled(step, SEE_NODES, NODES_AGREE_WITHIN_MS, async () => {
       const nodes = new Map((await api.nodes()).map((node) => [node.name, node]));
@@ -84,7 +88,11 @@ export class AddonsEffects {
    * In a cluster that is already ready, only the new nodes are checked: with many nodes some are always down, and so
    * are their pods.
    */
-  private async newNodesServe(step: Step, api: KubernetesCluster, workloads: readonly Named[]): Promise<void> {
+  private async newNodesServe(
+    step: RunningTask,
+    api: KubernetesCluster,
+    workloads: readonly NamedWorkload[],
+  ): Promise<void> {
     const hosts = newHostsOf(step.state.cluster);
     for (const { machine } of hosts)
       await this.settled(step, SEE_NETWORK, ROLLED_OUT_WITHIN_MS, () => daemonProblems(api, machine.name, workloads));
@@ -104,9 +112,9 @@ export class AddonsEffects {
     try {
       await api.apply(manifests);
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       const { target, message } = error;
-      throw new WorldFailure({ operation: 'install the storage class', target, message, cause: error });
+      throw new ExternalFailure({ operation: 'install the storage class', target, message, cause: error });
     }
   }
 
@@ -115,7 +123,7 @@ export class AddonsEffects {
     for (const { addon, kind, namespace, name } of KUBEADM_WORKLOADS) {
       const workload = await api.workload(kind, namespace, name);
       if (workload === undefined)
-        throw new WorldFailure({
+        throw new ExternalFailure({
           operation: `look for the addon ${addon}`,
           target: spec.name,
           message: `kubeadm has installed no ${kind} ${namespace}/${name}`,
@@ -126,14 +134,14 @@ export class AddonsEffects {
   }
 
   private async settled(
-    step: Step,
+    step: RunningTask,
     operation: string,
     deadlineMs: number,
     look: () => Promise<readonly string[]>,
   ): Promise<void> {
     const problems = await untilSettled(look, { deadlineMs, everyMs: this.settings.lookEveryMs, signal: step.signal });
     if (problems.length === 0) return;
-    throw new WorldFailure({ operation, target: step.state.cluster.spec.name, message: problems.join('; ') });
+    throw new ExternalFailure({ operation, target: step.state.cluster.spec.name, message: problems.join('; ') });
   }
 }
 
@@ -142,7 +150,7 @@ const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): Catalogu
   if (tuning.imagePullPolicy !== 'Never') return NETWORKS[cni];
   const preloaded = PRELOADED_NETWORKS[cni];
   if (preloaded !== undefined) return preloaded;
-  throw new WorldFailure({
+  throw new ExternalFailure({
     operation: 'install the network',
     target: clusterName,
     message: `the hosts pull no images, and a mirror has none of ${cni}; use ${Object.keys(PRELOADED_NETWORKS).join(' or ')}`,

@@ -1,10 +1,10 @@
 import type { AddonWorkload } from '@fairlead/contracts';
 import type { KubernetesCluster, Manifest, PlacedPod } from '../kubernetes/kubernetes.ports.js';
 
-export type Named = AddonWorkload;
+export type NamedWorkload = AddonWorkload;
 
 /** The manifests with pods. */
-export const workloadsOf = (manifests: readonly Manifest[]): readonly Named[] =>
+export const workloadsOf = (manifests: readonly Manifest[]): readonly NamedWorkload[] =>
   manifests.flatMap(({ kind, metadata: { name, namespace = 'default' } }) =>
     kind === 'DaemonSet' || kind === 'Deployment' ? [{ kind, namespace, name }] : [],
   );
@@ -12,7 +12,7 @@ export const workloadsOf = (manifests: readonly Manifest[]): readonly Named[] =>
 /** Nodes are Ready before their pods can communicate and resolve names: a cluster is ready only once they can. */
 export const rolloutProblems = async (
   cluster: Pick<KubernetesCluster, 'workload'>,
-  desired: readonly Named[],
+  desired: readonly NamedWorkload[],
 ): Promise<readonly string[]> => {
   const problems: string[] = [];
   for (const { kind, namespace, name } of desired) {
@@ -30,7 +30,7 @@ export const rolloutProblems = async (
 export const daemonProblems = async (
   cluster: Pick<KubernetesCluster, 'podsOn'>,
   node: string,
-  desired: readonly Named[],
+  desired: readonly NamedWorkload[],
 ): Promise<readonly string[]> => {
   const isDesired = ({ namespace, controller }: PlacedPod): boolean =>
     controller?.kind === 'DaemonSet' &&

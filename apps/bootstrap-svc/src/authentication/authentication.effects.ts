@@ -2,7 +2,7 @@ import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { authenticationConfig, renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { authenticationRevision, desiredBindings } from '../bootstrap/authentication.evolve.js';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { CLUSTER_ACCESS, HOST_ACCESS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
@@ -26,7 +26,7 @@ export class AuthenticationEffects {
     backoffMaxMs: 600_000,
     timeoutMs: 5 * 60_000,
   })
-  async configureAuthentication(step: Step): Promise<void> {
+  async configureAuthentication(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const host = hostOf(step);
     const { name, privateIp: address } = host.machine;
@@ -43,7 +43,7 @@ export class AuthenticationEffects {
     backoffMaxMs: 600_000,
     timeoutMs: 2 * 60_000,
   })
-  async authorizeUsers(step: Step): Promise<void> {
+  async authorizeUsers(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid, authentication: { oidc } = {} } = cluster;
     const roleBindings = desiredBindings(cluster).map(({ clusterRole, groups }) => ({

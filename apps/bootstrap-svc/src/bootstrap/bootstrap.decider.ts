@@ -14,7 +14,7 @@ import { isAwaited } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { failingNodesOf, openRequestsOf, replacementsReady, requestOfNode } from './additions.evolve.js';
 import { evolve } from './bootstrap.evolve.js';
-import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
+import { keyOf, plan, type TaskKey } from './bootstrap.planner.js';
 import { nextToLeave, successor } from './departures.planner.js';
 import {
   drainBlockedBy,
@@ -24,7 +24,7 @@ import {
   credentialsOf,
   desiredKeyOf,
   hostsOf,
-  isExtra,
+  isSurge,
   isKeyStep,
   lacksMember,
   newHostsOf,
@@ -170,7 +170,7 @@ export type StateUnreached = Command<
 export type BootstrapCommand =
   IssueCredential | StateUnreached | RequestAgentUpdate | TakeOverCluster | FinishCluster | Outcome;
 
-const isDesired = (state: Bootstrap, key: StepKey): boolean =>
+const isDesired = (state: Bootstrap, key: TaskKey): boolean =>
   plan(state).some((operation) => keyOf(operation) === key);
 
 const present = (state: Bootstrap, uid: ClusterUid): state is Present =>
@@ -390,7 +390,7 @@ export const failStep = (state: Bootstrap, failure: Failure, attempts: Attempts)
   const { step, node, cause } = failure;
   const where = { uid, step, ...(node === undefined ? {} : { node }) };
   const failed: BootstrapFact = { type: 'BootstrapStepFailed', data: { ...where, cause, ...attempts } };
-  if (attempts.nextAttemptAt !== null || !failsTheCluster(state, step) || isExtra(cluster, node)) return [failed];
+  if (attempts.nextAttemptAt !== null || !failsTheCluster(state, step) || isSurge(cluster, node)) return [failed];
   // A failed step without a node is recorded last, when nothing is joining anymore.
   if (cluster.provisioned)
     return node === undefined ? [...failGrowth(cluster, failure), failed] : [failed, ...failGrowth(cluster, failure)];
@@ -426,7 +426,7 @@ const failGrowth = (cluster: Cluster, failure: Failure): readonly BootstrapFact[
     return { type: 'NodesFailed', data: { uid, requestId, nodes, onFailure, ...failure } };
   });
   const extra = concerned
-    .filter(({ machine }) => isExtra(cluster, machine.name))
+    .filter(({ machine }) => isSurge(cluster, machine.name))
     .map(({ machine }): BootstrapFact => ({
       type: 'BootstrapStepFailed',
       data: { uid, step, node: machine.name, cause, ...LAST_ATTEMPT },
@@ -442,7 +442,7 @@ const isLeaving = ({ hosts }: Cluster, node: NodeName): boolean => hosts[node]?.
 export const failCluster = (cluster: Cluster, failure: Failure): readonly BootstrapFact[] => {
   const { uid } = cluster;
   const { step, node, cause } = failure;
-  if (node !== undefined && isExtra(cluster, node)) {
+  if (node !== undefined && isSurge(cluster, node)) {
     return isLeaving(cluster, node)
       ? nothing
       : [{ type: 'BootstrapStepFailed', data: { uid, step, node, cause, ...LAST_ATTEMPT } }];

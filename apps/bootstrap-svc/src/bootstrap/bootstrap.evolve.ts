@@ -14,7 +14,7 @@ import {
   allOf,
   controlPlanesOf,
   differenceFrom,
-  isExtra,
+  isSurge,
   isKeyStep,
   newHostsOf,
   surgeKey,
@@ -296,7 +296,7 @@ const stepFailed = (
   if (isKeyStep(step)) return withHost(cluster, node, { keyStuck: true });
   if (step === 'UpdateAgent') return { ...cluster, agentRefused: [...cluster.agentRefused, node] };
   // A surge machine that is not available is removed, without a wait.
-  if (step !== 'RemoveNode') return isExtra(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
+  if (step !== 'RemoveNode') return isSurge(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
   return withHost(cluster, node, stuck(cluster.hosts[node], time));
 };
 

@@ -71,13 +71,13 @@ export type ClusterStep =
   | 'DismantleCluster';
 
 /** The next operation, with its reason. */
-export type Operation =
+export type PlannedTask =
   | { readonly step: NodeStep; readonly node: NodeName; readonly reason: string }
   | { readonly step: ClusterStep; readonly reason: string }
   | { readonly step: 'CallHook'; readonly call: HookCall; readonly reason: string }
   | { readonly step: 'VerifySnapshot'; readonly snapshot: string; readonly reason: string };
 
-export type StepKey = string;
+export type TaskKey = string;
 
 interface NamedStep {
   readonly step: string;
@@ -87,17 +87,21 @@ interface NamedStep {
 }
 
 /** Identifies an operation within its cluster: a desired operation runs once. */
-export const keyOf = ({ step, node, snapshot, call }: NamedStep): StepKey => {
+export const keyOf = ({ step, node, snapshot, call }: NamedStep): TaskKey => {
   if (call !== undefined) return `${step}/${call.point}/${call.node ?? ''}/${call.hook.name}/${call.attempt}`;
   return [step, node ?? snapshot].filter((part) => part !== undefined).join('/');
 };
 
-const onNode = (step: NodeStep, { machine }: Host, reason: string): Operation => ({ step, node: machine.name, reason });
+const onNode = (step: NodeStep, { machine }: Host, reason: string): PlannedTask => ({
+  step,
+  node: machine.name,
+  reason,
+});
 
 /** Nodes join only after every agent of the set has reported and every host was verified. */
 const setIsFit = (cluster: Cluster, set: number): boolean => !unfitSetsOf(cluster).has(set);
 
-const prepareHosts = (cluster: Cluster): readonly Operation[] => {
+const prepareHosts = (cluster: Cluster): readonly PlannedTask[] => {
   const fresh = newHostsOf(cluster);
   const toAdmit = fresh
     .filter((host) => channelUserOf(cluster, host) !== undefined && !mayConnect(cluster, host))
@@ -117,7 +121,7 @@ const prepareHosts = (cluster: Cluster): readonly Operation[] => {
  * A control plane balances the API's address before it is initialised or joins, and again when others are added or
  * removed.
  */
-const balance = (cluster: Cluster): readonly Operation[] => {
+const balance = (cluster: Cluster): readonly PlannedTask[] => {
   if (!cluster.balancedByNodes) return [];
   return hostsOf(cluster)
     .filter((host) => isControlPlane(host) && host.removal === 'none' && host.bootstrapped)
@@ -126,7 +130,7 @@ const balance = (cluster: Cluster): readonly Operation[] => {
 };
 
 /** Each control plane holds the name of the API: the newest that answers gets the requests. */
-const publish = (cluster: Cluster): readonly Operation[] => {
+const publish = (cluster: Cluster): readonly PlannedTask[] => {
   const { published } = cluster;
   if (published === undefined || cluster.endpoint === null) return [];
   return hostsOf(cluster)
@@ -137,7 +141,7 @@ const publish = (cluster: Cluster): readonly Operation[] => {
 
 const isInFrontOf = (cluster: Cluster, { balances }: Host): boolean => !cluster.balancedByNodes || balances.length > 0;
 
-const initialise = (cluster: Cluster): readonly Operation[] => {
+const initialise = (cluster: Cluster): readonly PlannedTask[] => {
   const initial = newHostsOf(cluster).find((host) => host.machine.leader);
   if (initial === undefined || cluster.endpoint === null || !setIsFit(cluster, initial.set)) return [];
   if (!isInFrontOf(cluster, initial)) return [];
@@ -157,7 +161,7 @@ const unverifiedOf = (cluster: Cluster): readonly Host[] =>
  * One at a time, by name: etcd adds one member at a time. In a ready cluster, each one is verified as healthy before
  * the next one joins.
  */
-const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
+const joinControlPlanes = (cluster: Cluster): readonly PlannedTask[] => {
   if (isAnyLeaving(cluster) || (cluster.provisioned && unverifiedOf(cluster).length > 0)) return [];
   const next = newHostsOf(cluster).find((host) => isControlPlane(host) && host.joinedAt === null);
   if (next === undefined || !setIsFit(cluster, next.set) || !isInFrontOf(cluster, next)) return [];
@@ -165,7 +169,7 @@ const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
   return [onNode('JoinControlPlane', next, 'the network is ready and no other control plane is joining')];
 };
 
-const verifyControlPlanes = (cluster: Cluster): readonly Operation[] => {
+const verifyControlPlanes = (cluster: Cluster): readonly PlannedTask[] => {
   if (cluster.provisioned)
     return unverifiedOf(cluster).length > 0
       ? [{ step: 'VerifyControlPlane', reason: 'a control plane has joined' }]
@@ -178,7 +182,7 @@ const verifyControlPlanes = (cluster: Cluster): readonly Operation[] => {
   return joined && !checked ? [{ step: 'VerifyControlPlane', reason: 'every control plane has joined' }] : [];
 };
 
-const joinWorkers = (cluster: Cluster): readonly Operation[] =>
+const joinWorkers = (cluster: Cluster): readonly PlannedTask[] =>
   newHostsOf(cluster)
     .filter((host) => !isControlPlane(host) && host.joinedAt === null && setIsFit(cluster, host.set))
     .slice(0, WORKERS_AT_ONCE_MAX)
@@ -188,7 +192,7 @@ const joinWorkers = (cluster: Cluster): readonly Operation[] =>
  * Nodes get the labels and taints of their pool when they join; what a kubelet cannot give itself, and what has changed since, comes now. One
  * that Kubernetes does not have gets them when its kubelet has registered it again.
  */
-const setLabels = (cluster: Cluster): readonly Operation[] =>
+const setLabels = (cluster: Cluster): readonly PlannedTask[] =>
   hostsOf(cluster)
     .filter(
       ({ joinedAt, removal, failed, missing = false }) =>
@@ -199,7 +203,7 @@ const setLabels = (cluster: Cluster): readonly Operation[] =>
     .map((host) => onNode('SetNodeLabels', host, 'it does not have the labels and taints that it must have'));
 
 /** API servers load new authentication settings one after the other: if one rejects them, the others keep theirs. */
-const configureAuthentication = (cluster: Cluster): readonly Operation[] =>
+const configureAuthentication = (cluster: Cluster): readonly PlannedTask[] =>
   cluster.provisioned && cluster.authenticationFile === true
     ? controlPlanesOf(cluster)
         .filter(({ joinedAt, removal, failed }) => joinedAt !== null && removal === 'none' && !failed)
@@ -209,7 +213,7 @@ const configureAuthentication = (cluster: Cluster): readonly Operation[] =>
     : [];
 
 /** Roles do not wait for API servers, so that a revoked role ends at once. */
-const authorizeUsers = (cluster: Cluster): readonly Operation[] =>
+const authorizeUsers = (cluster: Cluster): readonly PlannedTask[] =>
   cluster.network && cluster.authenticationFile === true && !areUsersAuthorized(cluster)
     ? [{ step: 'AuthorizeUsers', reason: 'groups of users have roles in the cluster' }]
     : [];
@@ -217,24 +221,24 @@ const authorizeUsers = (cluster: Cluster): readonly Operation[] =>
 const isWhole = (cluster: Cluster, host: Host): boolean =>
   host.joinedAt !== null && host.ready && hasMetadata(cluster, host);
 
-const finish = (cluster: Cluster): readonly Operation[] =>
+const finish = (cluster: Cluster): readonly PlannedTask[] =>
   newHostsOf(cluster).every((host) => isWhole(cluster, host))
     ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
     : [];
 
 /** A cluster is Ready without it: an unreachable export does not fail a creation. */
-const installStorage = (cluster: Cluster): readonly Operation[] =>
+const installStorage = (cluster: Cluster): readonly PlannedTask[] =>
   cluster.provisioned && storageOf(cluster) !== undefined && cluster.addons['nfs-storage'] === undefined
     ? [{ step: 'InstallStorage', reason: 'the cluster is Ready, and has no storage class yet' }]
     : [];
 
 /** Declared objects in Kubernetes other than roles, labels, taints and the storage class. */
-const reapplyDeclared = ({ reapply }: Cluster): readonly Operation[] =>
+const reapplyDeclared = ({ reapply }: Cluster): readonly PlannedTask[] =>
   reapply === undefined
     ? []
     : [{ step: 'ReapplyDeclared', reason: 'etcd was restored, and what was declared since may be missing' }];
 
-const grow = (cluster: Cluster): readonly Operation[] => {
+const grow = (cluster: Cluster): readonly PlannedTask[] => {
   const preparing = [...prepareHosts(cluster), ...balance(cluster), ...publish(cluster)];
   if (newHostsOf(cluster).length === 0 && cluster.controlPlane === null) return [];
   if (cluster.controlPlane === null) return [...preparing, ...initialise(cluster)];
@@ -272,7 +276,7 @@ const inTurn = (cluster: Cluster, workers: readonly Host[]): readonly Host[] => 
 };
 
 /** Control planes leave one at a time, because each removal changes the quorum for the next. */
-const removals = (cluster: Cluster): readonly Operation[] => {
+const removals = (cluster: Cluster): readonly PlannedTask[] => {
   if (cluster.controlPlane === null) return [];
   // Drained nodes first: a further request must not interrupt one whose etcd member may already be removed.
   const leaving = [
@@ -289,20 +293,20 @@ const removals = (cluster: Cluster): readonly Operation[] => {
 };
 
 /** Nodes whose removal was cancelled before they were drained. */
-const keeps = (cluster: Cluster): readonly Operation[] =>
+const keeps = (cluster: Cluster): readonly PlannedTask[] =>
   hostsOf(cluster)
     .filter(({ removal }) => removal === 'cancelled')
     .map((host) => onNode('KeepNode', host, 'its removal was cancelled'));
 
 /** All at once: etcd is stopped only after every control plane has the snapshot. */
-const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
+const placeSnapshots = ({ restore, hosts }: Cluster): readonly PlannedTask[] =>
   (restore?.missing ?? []).flatMap((name) => {
     const host = hosts[name];
     return host === undefined ? [] : [onNode('PlaceSnapshot', host, 'etcd is to be restored from it')];
   });
 
 /** A snapshot contains every secret of the cluster. */
-const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly Operation[] =>
+const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly PlannedTask[] =>
   (abandoned?.failed === true ? abandoned.nodes : []).flatMap((name) => {
     const host = hosts[name];
     return host === undefined || host.removal !== 'none'
@@ -311,14 +315,14 @@ const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly Operation[] =>
   });
 
 /** One at a time, and none during a restore of etcd. */
-const verifySnapshots = ({ provisioned, restore, verifications = [] }: Cluster): readonly Operation[] =>
+const verifySnapshots = ({ provisioned, restore, verifications = [] }: Cluster): readonly PlannedTask[] =>
   provisioned && restore === null
     ? verifications
         .slice(0, 1)
         .map(({ snapshot }) => ({ step: 'VerifySnapshot', snapshot, reason: 'it is not verified' }))
     : [];
 
-const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
+const refreshKubeconfig = (cluster: Cluster): readonly PlannedTask[] => {
   const renewed = renewedKubeconfig(cluster);
   return renewed === undefined
     ? []
@@ -326,7 +330,7 @@ const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
 };
 
 /** An agent that did not start on one node is not installed on others. */
-const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Operation[] => {
+const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly PlannedTask[] => {
   if (agent === null || agentRefused.length > 0) return [];
   return Object.values(cluster.hosts)
     .filter(({ settled, removal, agentSha256 }) => settled && removal === 'none' && agentSha256 !== agent.sha256)
@@ -336,14 +340,14 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
 };
 
 /** Agents of an installation that was taken over: reached over SSH, then connected to this one. */
-const takeOverAgents = (cluster: Cluster): readonly Operation[] =>
+const takeOverAgents = (cluster: Cluster): readonly PlannedTask[] =>
   hostsOf(cluster)
     .filter(({ agentElsewhere, removal }) => agentElsewhere === true && removal !== 'drained')
     .slice(0, HOSTS_AT_ONCE_MAX)
     .map((host) => onNode('TakeOverAgent', host, 'its agent is connected to the installation that was taken over'));
 
 /** Hosts with heartbeats first: unreachable ones must not delay them. */
-const replaceKeys = (cluster: Cluster): readonly Operation[] => {
+const replaceKeys = (cluster: Cluster): readonly PlannedTask[] => {
   const keyed = hostsOf(cluster)
     .filter(({ hostKey, removal, keyStuck }) => hostKey !== null && removal !== 'drained' && keyStuck !== true)
     .filter((host) => desiredKeyOf(cluster, host) !== undefined || (host.formerKeys ?? []).length > 0);
@@ -368,7 +372,7 @@ const agentsToRenew = (state: Bootstrap): readonly Host[] =>
     : [];
 
 /** Operations due to time alone: agents that have been silent for this long get new credentials over SSH. */
-export const renewals = (state: Bootstrap, now: string): readonly Operation[] =>
+export const renewals = (state: Bootstrap, now: string): readonly PlannedTask[] =>
   agentsToRenew(state)
     .filter(({ silence }) => silence !== undefined && silence.credentialEndsAt <= now)
     .slice(0, HOSTS_AT_ONCE_MAX)
@@ -382,7 +386,7 @@ export const renewalDueAfter = (state: Bootstrap, now: string): string | null =>
     .toSorted()[0] ?? null;
 
 /** The next operations: the whole order of a bootstrap in one place. */
-const desired = (state: Bootstrap): readonly Operation[] => {
+const desired = (state: Bootstrap): readonly PlannedTask[] => {
   if (state.status === 'absent') return [];
   const { cluster } = state;
   switch (state.status) {
@@ -432,7 +436,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
 };
 
 /** The hook point before a step; undefined: none. */
-const momentBefore = (cluster: Cluster, operation: Operation): Moment | undefined => {
+const momentBefore = (cluster: Cluster, operation: PlannedTask): Moment | undefined => {
   switch (operation.step) {
     case 'BootstrapHost':
       return cluster.controlPlane === null ? { point: 'BeforeCreate' } : undefined;
@@ -479,7 +483,7 @@ const nextCalls = (state: Bootstrap) =>
 const HOOKS_AT_ONCE_MAX = 5;
 
 /** The hook calls that are due. */
-export const hookCalls = (state: Bootstrap, now: string): readonly Operation[] =>
+export const hookCalls = (state: Bootstrap, now: string): readonly PlannedTask[] =>
   nextCalls(state)
     .filter(({ at }) => at === null || at <= now)
     .slice(0, HOOKS_AT_ONCE_MAX)
@@ -499,7 +503,7 @@ export const begunChanges = (state: Bootstrap, now: string): ReturnType<typeof c
  * The operations to run now, without those that hooks or a snapshot block. bootstrap.reconciler.ts has the facts that
  * follow without an operation.
  */
-export const plan = (state: Bootstrap): readonly Operation[] => {
+export const plan = (state: Bootstrap): readonly PlannedTask[] => {
   if (state.status === 'absent') return [];
   const { cluster } = state;
   return desired(state).filter((operation) => {

@@ -19,7 +19,7 @@ import {
   plan,
   renewalDueAfter,
   renewals,
-  type Operation,
+  type PlannedTask,
 } from './bootstrap.planner.js';
 import { changeDueAfter } from './changes.planner.js';
 import { nextLookAt } from './departures.planner.js';
@@ -39,7 +39,7 @@ export interface Limits {
 export const DEFAULT_LIMITS: Limits = { agentMs: 15 * 60_000, readyMs: 15 * 60_000 };
 
 /** The input of a step's handler in addition to the state. */
-export interface StepData {
+export interface TaskData {
   readonly [key: string]: unknown;
   /** Absent: the step belongs to the cluster as a whole. */
   readonly node?: NodeName;
@@ -50,16 +50,16 @@ export interface StepData {
   readonly snapshot?: string;
 }
 
-const dataOf = (operation: Operation): StepData => {
+const dataOf = (operation: PlannedTask): TaskData => {
   if (operation.step === 'CallHook') {
     const { point, node, hook } = operation.call;
     return { point, hook: hook.name, ...(node === undefined ? {} : { node }) };
   }
-  const { step: _step, reason: _reason, ...data }: Exclude<Operation, { step: 'CallHook' }> & StepData = operation;
+  const { step: _step, reason: _reason, ...data }: Exclude<PlannedTask, { step: 'CallHook' }> & TaskData = operation;
   return data;
 };
 
-const taskOf = (operation: Operation): Task => {
+const taskOf = (operation: PlannedTask): Task => {
   const data = dataOf(operation);
   return { type: operation.step, key: keyOf(operation), reason: operation.reason, data };
 };
@@ -160,8 +160,8 @@ export const bootstrapReconciler = (
     ),
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
-    const step = type as Operation['step']; // A task belongs to the plan, or to the finalizer, whose failures are not recorded.
-    const { node, snapshot } = data as StepData;
+    const step = type as PlannedTask['step']; // A task belongs to the plan, or to the finalizer, whose failures are not recorded.
+    const { node, snapshot } = data as TaskData;
     if (snapshot !== undefined)
       return nextAttemptAt === null ? verificationFailed(state, { snapshot, invalid: false, cause }) : [];
     const about = { step, ...(node === undefined ? {} : { node }), reason: reasonOf(step), cause };

@@ -401,7 +401,7 @@ export const surgeKey = ({ upgradeId, pool }: { readonly upgradeId: UpgradeId; r
   `${upgradeId}/${pool}`;
 
 /** A surge machine of an upgrade: the cluster neither fails nor waits because of it. */
-export const isExtra = (cluster: Cluster, node: string | undefined): boolean =>
+export const isSurge = (cluster: Cluster, node: string | undefined): boolean =>
   node !== undefined && cluster.hosts[node]?.machine.surge !== undefined;
 
 export const isControlPlane = (host: Host): boolean => host.machine.role === 'control-plane';

@@ -8,7 +8,7 @@ const CHANGES: Readonly<Record<string, ControlPlaneChange>> = {
   ConfigureAuthentication: 'authentication',
 };
 
-interface Operation {
+interface ChangeTask {
   readonly step: string;
   readonly node?: NodeName;
 }
@@ -19,7 +19,7 @@ interface NodeChange {
 }
 
 /** A cluster that is being created has no data to lose. */
-const changeOf = ({ provisioned }: Cluster, { step, node }: Operation): NodeChange | undefined => {
+const changeOf = ({ provisioned }: Cluster, { step, node }: ChangeTask): NodeChange | undefined => {
   const change = CHANGES[step];
   return provisioned && change !== undefined && node !== undefined ? { node, change } : undefined;
 };
@@ -30,7 +30,7 @@ const startedOf = ({ changes }: Cluster, { node, change }: NodeChange): StartedC
 };
 
 /** Whether it waits for a snapshot of etcd, or has not started. */
-export const awaitsSnapshot = (cluster: Cluster, operation: Operation): boolean => {
+export const awaitsSnapshot = (cluster: Cluster, operation: ChangeTask): boolean => {
   const about = changeOf(cluster, operation);
   if (about === undefined) return false;
   const started = startedOf(cluster, about);
@@ -40,7 +40,7 @@ export const awaitsSnapshot = (cluster: Cluster, operation: Operation): boolean 
 /** Changes that start now: their turn has come, and no snapshot for them has just failed. */
 export const changesBegun = (
   cluster: Cluster,
-  desired: readonly Operation[],
+  desired: readonly ChangeTask[],
   now: string,
 ): readonly Fact<'ControlPlaneChangeStarted'>[] => {
   const [next] = desired.flatMap((operation) => {

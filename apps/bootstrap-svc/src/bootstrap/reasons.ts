@@ -1,9 +1,9 @@
-import type { Operation } from './bootstrap.planner.js';
+import type { PlannedTask } from './bootstrap.planner.js';
 
 /**
  * CB-Ladybug's reason code of each step (with Ladybug's spelling); steps that Ladybug does not have follow its pattern.
  */
-const REASONS: Readonly<Record<Operation['step'], string>> = {
+const REASONS: Readonly<Record<PlannedTask['step'], string>> = {
   AdmitHost: 'SetupBoostrapFailedReason',
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
@@ -37,4 +37,4 @@ const REASONS: Readonly<Record<Operation['step'], string>> = {
   CallHook: 'CallHookFailedReason',
 };
 
-export const reasonOf = (step: Operation['step']): string => REASONS[step];
+export const reasonOf = (step: PlannedTask['step']): string => REASONS[step];

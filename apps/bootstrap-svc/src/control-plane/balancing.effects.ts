@@ -1,4 +1,4 @@
-import { apiRouterId, WorldFailure } from '@fairlead/contracts';
+import { apiRouterId, ExternalFailure } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
@@ -10,7 +10,7 @@ import {
   type Cluster,
   type Host,
 } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
@@ -28,7 +28,7 @@ export class BalancingEffects {
   ) {}
 
   @OnTask('BalanceApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 6 * 60_000 })
-  async balanceApi(step: Step): Promise<RequeueAfter | void> {
+  async balanceApi(step: RunningTask): Promise<RequeueAfter | void> {
     const { cluster } = step.state;
     const host = hostOf(step);
     const { name } = host.machine;
@@ -42,7 +42,7 @@ export class BalancingEffects {
     return step.requeueAfter(AGAIN_MS, 'other control planes came or went meanwhile');
   }
 
-  private async inputOf(step: Step) {
+  private async inputOf(step: RunningTask) {
     const { cluster } = step.state;
     const { machine } = hostOf(step);
     const { uid, endpoint } = cluster;
@@ -75,6 +75,6 @@ export class BalancingEffects {
     if (key !== undefined)
       return createHmac('sha256', key).update(`vrrp/${uid}`).digest('hex').slice(0, PASSWORD_LENGTH);
     const message = `there is no key behind ${keyRef}`;
-    throw new WorldFailure({ operation: 'balance the API address', target: machine.name, message });
+    throw new ExternalFailure({ operation: 'balance the API address', target: machine.name, message });
   }
 }

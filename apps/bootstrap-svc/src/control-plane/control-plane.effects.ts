@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { publishedServer } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { administratorFrom, serverAt, type ExpectedCluster } from '@fairlead/kubernetes/kubeconfig';
@@ -6,7 +6,7 @@ import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { authenticationRevision } from '../bootstrap/authentication.evolve.js';
 import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
@@ -37,7 +37,7 @@ export class ControlPlaneEffects {
   ) {}
 
   @OnTask('InitControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
-  async initControlPlane(step: Step): Promise<void> {
+  async initControlPlane(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const host = hostOf(step);
     const settings = clusterSettings(cluster, this.settings.tuning);
@@ -73,7 +73,7 @@ export class ControlPlaneEffects {
     backoffMaxMs: 600_000,
     timeoutMs: 120_000,
   })
-  async refreshKubeconfig(step: Step): Promise<void> {
+  async refreshKubeconfig(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid, controlPlane, kubeconfigEndsAt } = cluster;
     if (controlPlane === null) throw new Error('the plan refreshes no kubeconfig before there is one');
@@ -83,7 +83,7 @@ export class ControlPlaneEffects {
     const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, endpoint, caCertHash));
     const { expiresAt } = administrator;
     if (kubeconfigEndsAt !== null && expiresAt <= kubeconfigEndsAt)
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'take the kubeconfig',
         target: host.machine.name,
         message: `the kubeconfig is refused: its client certificate ends ${expiresAt}, and that of the one in use ${kubeconfigEndsAt}`,
@@ -96,12 +96,12 @@ export class ControlPlaneEffects {
   }
 
   @OnTask('VerifyControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 10 * 60_000 })
-  async verifyControlPlane(step: Step): Promise<void> {
+  async verifyControlPlane(step: RunningTask): Promise<void> {
     const nodes = await this.healthyControlPlanes(step);
     await step.record({ type: 'ControlPlaneReady', data: { uid: step.state.cluster.uid, nodes: [...nodes] } });
   }
 
-  private async healthyControlPlanes({ state: { cluster }, signal }: Step) {
+  private async healthyControlPlanes({ state: { cluster }, signal }: RunningTask) {
     const api = await this.clusters.of(cluster);
     const machines = hostsOf(cluster)
       .filter((host) => isControlPlane(host) && host.joinedAt !== null && host.removal === 'none' && !host.failed)
@@ -112,7 +112,7 @@ export class ControlPlaneEffects {
       signal,
     });
     if (problems.length === 0) return machines.map(({ name }) => name);
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'verify the control plane',
       target: cluster.spec.name,
       message: problems.join('; '),

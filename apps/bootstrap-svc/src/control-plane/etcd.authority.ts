@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { WorldFailure, type SecretRef } from '@fairlead/contracts';
+import { ExternalFailure, type SecretRef } from '@fairlead/contracts';
 import type { EtcdCertificates, EtcdPair, EtcdPeer } from '@fairlead/node-scripts';
 import type { Clock } from '@fairlead/service-kit';
 import * as x509 from '@peculiar/x509';
@@ -140,6 +140,6 @@ export class EtcdAuthorities {
     if (pair.success) return EtcdAuthority.load(pair.data);
     // The message excludes the text, because it is a key.
     const message = 'what is sealed there is no certificate authority';
-    throw new WorldFailure({ operation: 'open the authority of etcd', target: ref, message, retryable: false });
+    throw new ExternalFailure({ operation: 'open the authority of etcd', target: ref, message, retryable: false });
   }
 }

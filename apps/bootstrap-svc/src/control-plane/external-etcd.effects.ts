@@ -1,9 +1,9 @@
-import { imagesOf, releaseOf, WorldFailure, type KubernetesRelease, type SecretRef } from '@fairlead/contracts';
+import { imagesOf, releaseOf, ExternalFailure, type KubernetesRelease, type SecretRef } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { peerOfUrl, renderStep, type EtcdMemberInput, type EtcdPeer } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, isControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { ETCD_AUTHORITIES, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
@@ -32,7 +32,7 @@ const knownRelease = ({ spec: { name: target }, releases }: Cluster, version: st
   const release = releaseOf(version, releases);
   if (release !== undefined) return release;
   const message = `Kubernetes ${version} is not among the supported releases`;
-  throw new WorldFailure({ operation: 'set up etcd', target, message, retryable: false });
+  throw new ExternalFailure({ operation: 'set up etcd', target, message, retryable: false });
 };
 
 /**
@@ -48,7 +48,7 @@ export class ExternalEtcdEffects {
   ) {}
 
   @OnTask('SetupExternalEtcd', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 15 * 60_000 })
-  async setUp(step: Step): Promise<void> {
+  async setUp(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid, spec } = cluster;
     const release = knownRelease(cluster, spec.kubernetes.version);
@@ -84,7 +84,7 @@ export class ExternalEtcdEffects {
    * counts for the quorum. Can be repeated after a crash at any point.
    */
   @OnTask('AddEtcdMember', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 25 * 60_000 })
-  async addMember(step: Step): Promise<void> {
+  async addMember(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid } = cluster;
     const host = hostOf(step);
@@ -109,13 +109,13 @@ export class ExternalEtcdEffects {
     });
   }
 
-  private start(step: Step, host: Host, input: Omit<EtcdMemberInput, 'self'>): Promise<unknown> {
+  private start(step: RunningTask, host: Host, input: Omit<EtcdMemberInput, 'self'>): Promise<unknown> {
     const rendered = renderStep('etcd-member', { ...input, self: peerOf(host) });
     return this.hosts.on(host, step, (worker) => worker.run(rendered));
   }
 
   /** Every member is asked for all of them, because each one must be reachable from each other one. */
-  private verify(step: Step, host: Host, members: number): Promise<unknown> {
+  private verify(step: RunningTask, host: Host, members: number): Promise<unknown> {
     return this.hosts.on(host, step, (worker) => worker.run(renderStep('etcd-health', { members })));
   }
 

@@ -1,8 +1,8 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
@@ -16,7 +16,7 @@ export class PublishingEffects {
   ) {}
 
   @OnTask('PublishApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 4 * 60_000 })
-  async publishApi(step: Step): Promise<void> {
+  async publishApi(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid, endpoint, published, spec } = cluster;
     if (endpoint === null || published === undefined)
@@ -25,7 +25,7 @@ export class PublishingEffects {
     const { name, port, tunnel, keyRef } = published;
     const privateKey = await this.secrets.get(keyRef);
     if (privateKey === undefined)
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'publish the API',
         target: host.machine.name,
         message: `there is no key behind ${keyRef}`,

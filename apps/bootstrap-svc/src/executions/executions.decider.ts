@@ -4,7 +4,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { bootstrap } from '../bootstrap/bootstrap.decider.js';
 import type { Bootstrap, Host } from '../bootstrap/bootstrap.state.js';
 
-interface About {
+interface RequestRef {
   readonly uid: ClusterUid;
   readonly requestId: string;
 }
@@ -19,11 +19,14 @@ interface Ran {
   readonly expiresAt: string;
 }
 
-export type RecordStarted = Command<'RecordStarted', About>;
-export type RecordFinished = Command<'RecordFinished', About & Ran>;
-export type RecordFailed = Command<'RecordFailed', About & { readonly cause: Cause }>;
-export type RecordFollowEnded = Command<'RecordFollowEnded', About & Omit<EventData<'NodeLogsFollowEnded'>, 'node'>>;
-export type RecordRemoved = Command<'RecordRemoved', About>;
+export type RecordStarted = Command<'RecordStarted', RequestRef>;
+export type RecordFinished = Command<'RecordFinished', RequestRef & Ran>;
+export type RecordFailed = Command<'RecordFailed', RequestRef & { readonly cause: Cause }>;
+export type RecordFollowEnded = Command<
+  'RecordFollowEnded',
+  RequestRef & Omit<EventData<'NodeLogsFollowEnded'>, 'node'>
+>;
+export type RecordRemoved = Command<'RecordRemoved', RequestRef>;
 export type ExecutionsCommand = RecordStarted | RecordFinished | RecordFailed | RecordRemoved | RecordFollowEnded;
 
 export type ExecutionsFact = Fact<
@@ -38,17 +41,19 @@ export interface ExecutionsState {
 
 const INITIAL: ExecutionsState = { executions: undefined, bootstrap: bootstrap.initial };
 
-export const openExecution = ({ executions }: ExecutionsState, { uid, requestId }: About): OpenExecution | undefined =>
-  executions?.uid === uid ? executions.open[requestId] : undefined;
+export const openExecution = (
+  { executions }: ExecutionsState,
+  { uid, requestId }: RequestRef,
+): OpenExecution | undefined => (executions?.uid === uid ? executions.open[requestId] : undefined);
 
-export const openFollow = ({ executions }: ExecutionsState, { uid, requestId }: About): OpenFollow | undefined =>
+export const openFollow = ({ executions }: ExecutionsState, { uid, requestId }: RequestRef): OpenFollow | undefined =>
   executions?.uid === uid ? executions.follows[requestId] : undefined;
 
 /** undefined: it has no machine, or no longer. */
 export const hostNamed = ({ bootstrap: state }: ExecutionsState, node: string): Host | undefined =>
   state.status === 'absent' ? undefined : state.cluster.hosts[node];
 
-const removed = ({ executions }: ExecutionsState, { uid, requestId }: About): readonly ExecutionsFact[] => {
+const removed = ({ executions }: ExecutionsState, { uid, requestId }: RequestRef): readonly ExecutionsFact[] => {
   const ended = executions?.uid === uid ? executions.ended[requestId] : undefined;
   if (ended?.outcome !== 'finished') return nothing;
   return [{ type: 'NodeExecOutputRemoved', data: { uid, requestId, node: ended.node } }];

@@ -1,4 +1,4 @@
-import { EXEC_LIMITS, WorldFailure, type ExecOutput } from '@fairlead/contracts';
+import { EXEC_LIMITS, ExternalFailure, type ExecOutput } from '@fairlead/contracts';
 import type { OpenExecution } from '@fairlead/domain';
 import { OnTask, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type NodeExecResult } from '@fairlead/node-scripts';
@@ -17,8 +17,8 @@ const MS_PER_SECOND = 1_000;
 /** The longest command, the time to connect, and the time to send its output. */
 const LIMIT_MS = (EXEC_LIMITS.timeoutSeconds.max + 120) * MS_PER_SECOND;
 
-const failure = (target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'run a command', target, message, retryable: false });
+const failure = (target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'run a command', target, message, retryable: false });
 
 /** Runs operators' commands over SSH. The start of a command is recorded first: after a crash it is never run again. */
 @Controller()
@@ -66,7 +66,7 @@ export class ExecutionsEffects {
       await this.keep(task, ran, Math.max(0, this.clock.now().getTime() - beganMs));
     } catch (error) {
       task.signal.throwIfAborted();
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       const cause = failure(node, `its outcome is unknown: ${error.message}`).toCause();
       await task.record({ type: 'RecordFailed', data: { uid, requestId, cause } });
     }

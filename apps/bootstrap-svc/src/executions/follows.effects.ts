@@ -1,4 +1,4 @@
-import { FOLLOW_LIMITS, WorldFailure, type LogLines } from '@fairlead/contracts';
+import { FOLLOW_LIMITS, ExternalFailure, type LogLines } from '@fairlead/contracts';
 import type { OpenFollow } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { OnTask, type TaskContext } from '@fairlead/event-sourcing/jetstream';
@@ -49,7 +49,7 @@ export class FollowsEffects {
       await task.record({ type: 'RecordFollowEnded', data: { uid, requestId, reason, ...sent, tookMs: tookMs() } });
     } catch (error) {
       task.signal.throwIfAborted();
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       const failed = { reason: 'failed', cause: error.toCause() } as const;
       await task.record({ type: 'RecordFollowEnded', data: { uid, requestId, ...failed, ...sent, tookMs: tookMs() } });
     } finally {
@@ -64,7 +64,7 @@ export class FollowsEffects {
   ): Promise<'reader-gone' | 'time-limit'> {
     const host = hostNamed(task.state, open.node);
     if (host === undefined)
-      throw new WorldFailure({ operation: 'follow the log', target: open.node, message: 'the node has no machine' });
+      throw new ExternalFailure({ operation: 'follow the log', target: open.node, message: 'the node has no machine' });
     const endsAt = later(open.requestedAt, FOLLOW_LIMITS.seconds * MS_PER_SECOND);
     return this.hosts.onIfAlive(host, task, async (worker) => {
       let last: LogLines | undefined;

@@ -2,7 +2,7 @@ import { hookFactOf, nextCall } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import type { HookCaller } from '@fairlead/service-kit/http';
 import { Controller, Inject } from '@nestjs/common';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import { HOOK_CALLER } from '../bootstrap/tokens.js';
 
 /** Calls the hooks of a cluster. */
@@ -11,7 +11,7 @@ export class HooksEffects {
   constructor(@Inject(HOOK_CALLER) private readonly hooks: HookCaller) {}
 
   @OnTask('CallHook', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 2 * 60_000 })
-  async callHook(step: Step): Promise<void> {
+  async callHook(step: RunningTask): Promise<void> {
     const { uid, hooks } = step.state.cluster;
     const { point, node } = step.data;
     const call = point === undefined ? undefined : nextCall(hooks, { point, node })?.call;

@@ -2,7 +2,7 @@ import { HostCredential } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { channelUserOf } from '../bootstrap/bootstrap.state.js';
-import { hostOf, streamOf, type Step } from '../bootstrap/step.js';
+import { hostOf, streamOf, type RunningTask } from '../bootstrap/running.task.js';
 import { AGENT_KIT, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import { channelRef } from '../kubernetes/cluster.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
@@ -20,7 +20,7 @@ export class AdmissionEffects {
   ) {}
 
   @OnTask('AdmitHost', { attemptsMax: 5, backoffFirstMs: 1_000, timeoutMs: 60_000 })
-  async admitHost(step: Step): Promise<void> {
+  async admitHost(step: RunningTask): Promise<void> {
     const host = hostOf(step);
     const { cluster } = step.state;
     const user = channelUserOf(cluster, host);

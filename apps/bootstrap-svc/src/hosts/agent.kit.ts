@@ -1,5 +1,5 @@
 import {
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type AgentConfig,
   type AgentProfile,
@@ -96,7 +96,7 @@ export class AgentKit {
   bundle(): Promise<AgentBundle> {
     this.loaded ??= this.load().catch((error: unknown) => {
       this.loaded = undefined;
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'read the agent',
         target: this.settings.bundle,
         message: wordsOf(error),

@@ -1,8 +1,8 @@
-import { FIRST_EPOCH, WorldFailure, type NodeAddress, type SecretRef, type SshEndpoint } from '@fairlead/contracts';
+import { FIRST_EPOCH, ExternalFailure, type NodeAddress, type SecretRef, type SshEndpoint } from '@fairlead/contracts';
 import { parseResult, underEpoch, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import type { Host } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 import {
   PROVIDERS_KEYS,
@@ -43,7 +43,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
 };
 
 /** The properties of a task that a connection depends on. */
-export type Attempt = Pick<Step, 'id' | 'attempt' | 'signal' | 'namespace' | 'cluster'>;
+export type Attempt = Pick<RunningTask, 'id' | 'attempt' | 'signal' | 'namespace' | 'cluster'>;
 
 /** Opens sessions on hosts that connect by themselves. */
 export interface SelfConnectedHosts {
@@ -70,7 +70,7 @@ export class HostWorker {
     );
     const parsed = result.safeParse(parseResult(stdout));
     if (parsed.success) return parsed.data;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: step,
       target: this.host.machine.name,
       message: 'the step produced no result',
@@ -101,7 +101,7 @@ export class HostAccess {
   /** Works on a host that is expected to answer; always releases the connection. */
   async on<T>(
     host: Host,
-    step: Step,
+    step: RunningTask,
     work: (worker: HostWorker) => Promise<T>,
     onFailedTry?: OpenOptions['onFailedTry'],
   ): Promise<T> {
@@ -114,7 +114,7 @@ export class HostAccess {
   }
 
   /** Whether the host accepts a login of its user with that key. */
-  async accepts(host: Host, step: Step, keyRef: SecretRef): Promise<boolean> {
+  async accepts(host: Host, step: RunningTask, keyRef: SecretRef): Promise<boolean> {
     const { machine } = host;
     const address = await this.addressOf({ ...host, machine: { ...machine, ssh: { ...machine.ssh, keyRef } } });
     return this.shell.accepts(address, step.signal);
@@ -166,6 +166,6 @@ export class HostAccess {
   ): Promise<SshHop> {
     const privateKey = await this.secrets.get(keyRef);
     if (privateKey !== undefined) return { host, port, user, hostKey, privateKey };
-    throw new WorldFailure({ operation: 'open SSH', target, message: `there is no key behind ${keyRef}` });
+    throw new ExternalFailure({ operation: 'open SSH', target, message: `there is no key behind ${keyRef}` });
   }
 }

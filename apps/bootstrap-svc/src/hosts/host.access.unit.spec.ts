@@ -1,10 +1,10 @@
-import { WorldFailure, type SecretRef, type StoredEvent } from '@fairlead/contracts';
+import { ExternalFailure, type SecretRef, type StoredEvent } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { describe, expect, it } from '@jest/globals';
 import { MemorySecrets } from '../../test/world.js';
 import { cp, machine, stateAfter, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
 import type { Present } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import { RememberedSecrets } from '../secrets.cache.js';
 import { HostAccess } from './host.access.js';
 import { LogHostKeys } from './host.keys.effects.js';
@@ -12,7 +12,7 @@ import { PROVIDERS_KEYS, type HostAddress, type HostSession } from './hosts.port
 
 describe('the connection to a host', () => {
   const host = (stateAfter(...wholeCluster()) as Present).cluster.hosts[cp(1)]!;
-  const step = { signal: new AbortController().signal } as Step;
+  const step = { signal: new AbortController().signal } as RunningTask;
   const own = 'gateway.connection.site' as SecretRef;
   const other = 'gateway.connection.gate' as SecretRef;
   const behind = (more: object) => {
@@ -108,6 +108,6 @@ describe('the connection to a host', () => {
   });
 
   it('fails if there is no key behind the reference', async () => {
-    await expect(open(behind({ keyRef: 'gateway.connection.gone' }))).rejects.toBeInstanceOf(WorldFailure);
+    await expect(open(behind({ keyRef: 'gateway.connection.gone' }))).rejects.toBeInstanceOf(ExternalFailure);
   });
 });

@@ -1,10 +1,10 @@
-import { AGENT_PATHS, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { AGENT_PATHS, ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { claimsOfCreds } from '@fairlead/embedded/credentials';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type PrepareInput, type PrepareResult } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import type { HostAnswer } from '../bootstrap/bootstrap.decider.js';
-import { hostOf, streamOf, type Step } from '../bootstrap/step.js';
+import { hostOf, streamOf, type RunningTask } from '../bootstrap/running.task.js';
 import { AGENT_KIT, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { bundleOf, type AgentKit } from './agent.kit.js';
@@ -23,7 +23,7 @@ const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
 
 /** Records that a host does not answer yet, from the first attempt on: a booting machine is retried for minutes. */
-const recordTries = (step: Step): ((tried: FailedTry) => Promise<void>) => {
+const recordTries = (step: RunningTask): ((tried: FailedTry) => Promise<void>) => {
   let saidAtMs = Number.NEGATIVE_INFINITY;
   return async ({ attempt, message, nextAt, until }) => {
     const nowMs = nextAt.getTime();
@@ -54,7 +54,7 @@ export class HostsEffects {
   ) {}
 
   @OnTask('BootstrapHost', { attemptsMax: 3, backoffFirstMs: 1_000, timeoutMs: 15 * 60_000 })
-  async bootstrapHost(step: Step): Promise<void> {
+  async bootstrapHost(step: RunningTask): Promise<void> {
     const bootstrap = async (worker: HostWorker): Promise<void> => {
       const { name } = hostOf(step).machine;
       const { hostKey, attempts } = worker.session;
@@ -68,7 +68,7 @@ export class HostsEffects {
 
   /** If the new agent does not start, the host itself restores the previous one; then this fails. */
   @OnTask('UpdateAgent', { attemptsMax: 2, backoffFirstMs: 30_000, timeoutMs: 15 * 60_000 })
-  async updateAgent(step: Step): Promise<RequeueAfter | void> {
+  async updateAgent(step: RunningTask): Promise<RequeueAfter | void> {
     const { sha256, version } = await this.kit.bundle();
     // Another replica has the desired agent.
     if (step.state.cluster.agent?.sha256 !== sha256)
@@ -87,7 +87,7 @@ export class HostsEffects {
    * new credential: a running one keeps trying the expired one.
    */
   @OnTask('RenewCredential', { attemptsMax: 3, backoffFirstMs: 60_000, timeoutMs: 10 * 60_000 })
-  async renewCredential(step: Step): Promise<RequeueAfter | void> {
+  async renewCredential(step: RunningTask): Promise<RequeueAfter | void> {
     const { sha256 } = await this.kit.bundle();
     if (hostOf(step).agentSha256 !== sha256)
       return step.requeueAfter(
@@ -99,7 +99,7 @@ export class HostsEffects {
 
   /** As on its installation: with the address and the CA of this NATS, and a credential that it accepts. */
   @OnTask('TakeOverAgent', { attemptsMax: 3, backoffFirstMs: 10_000, timeoutMs: 10 * 60_000 })
-  async takeOverAgent(step: Step): Promise<RequeueAfter | void> {
+  async takeOverAgent(step: RunningTask): Promise<RequeueAfter | void> {
     const unreached = await this.restartAgent(step);
     if (unreached !== undefined) return unreached;
     const { name: node } = hostOf(step).machine;
@@ -108,7 +108,7 @@ export class HostsEffects {
   }
 
   /** Only if the host is reachable. */
-  private async restartAgent(step: Step): Promise<RequeueAfter | undefined> {
+  private async restartAgent(step: RunningTask): Promise<RequeueAfter | undefined> {
     let isReached = false;
     try {
       await this.hosts.onIfAlive(hostOf(step), step, async (worker) => {
@@ -116,14 +116,14 @@ export class HostsEffects {
         await this.startAgent(step, worker, { restart: true });
       });
     } catch (error) {
-      if (isReached || step.signal.aborted || !(error instanceof WorldFailure)) throw error;
+      if (isReached || step.signal.aborted || !(error instanceof ExternalFailure)) throw error;
       return step.requeueAfter(UNREACHED_AGAIN_MS, wordsOf(error));
     }
     return undefined;
   }
 
   @OnTask('VerifyNode', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
-  async verifyNode(step: Step): Promise<void> {
+  async verifyNode(step: RunningTask): Promise<void> {
     const host = hostOf(step);
     const { name, role, privateIp, profile } = host.machine;
     const { problems } = await this.hosts.on(host, step, (worker) =>
@@ -137,13 +137,13 @@ export class HostsEffects {
       ),
     );
     if (problems.length > 0)
-      throw new WorldFailure({ operation: 'verify the host', target: name, message: problems.join('; ') });
+      throw new ExternalFailure({ operation: 'verify the host', target: name, message: problems.join('; ') });
     await step.record({ type: 'NodeBootstrapped', data: { uid: step.state.cluster.uid, node: name } });
   }
 
   /** Nothing is uploaded twice: the host reports the checksums of its files. */
   private async startAgent(
-    step: Step,
+    step: RunningTask,
     worker: HostWorker,
     { reached, ...options }: Pick<PrepareInput, 'restart'> & { readonly reached?: HostAnswer } = {},
   ): Promise<{ sha256: string; version: string }> {
@@ -156,7 +156,7 @@ export class HostsEffects {
     if (found.agent === 'started') return { sha256, version };
     await this.bring(found, step, worker);
     if ((await worker.run(prepare)).agent === 'started') return { sha256, version };
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'start the agent',
       target: host.machine.name,
       message: `the agent was put at ${AGENT_PATHS.nextProgram} and is not there`,
@@ -165,7 +165,7 @@ export class HostsEffects {
 
   /** Before anything is sent to the host: an unrecorded user could not be revoked. */
   private async recordBefore(
-    step: Step,
+    step: RunningTask,
     { credentials }: PrepareInput,
     reached: HostAnswer | undefined,
   ): Promise<void> {
@@ -177,7 +177,7 @@ export class HostsEffects {
     } else if (reached !== undefined) await step.record({ type: 'HostReached', data: { ...of, ...reached } });
   }
 
-  private async bring(found: PrepareResult, step: Step, { session }: HostWorker): Promise<void> {
+  private async bring(found: PrepareResult, step: RunningTask, { session }: HostWorker): Promise<void> {
     const { signal } = step;
     if (found.node === 'missing') {
       const archive = await this.kit.runtime.archive();

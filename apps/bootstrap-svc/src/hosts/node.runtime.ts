@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import type { OwnRuntime } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -55,8 +55,8 @@ export class NodeRuntime {
     return { content, sha256: createHash('sha256').update(content).digest('hex') };
   }
 
-  private failure(error: unknown): WorldFailure {
+  private failure(error: unknown): ExternalFailure {
     const message = wordsOf(error);
-    return new WorldFailure({ operation: 'read the Node runtime', target: this.binary, message, cause: error });
+    return new ExternalFailure({ operation: 'read the Node runtime', target: this.binary, message, cause: error });
   }
 }

@@ -5,7 +5,7 @@ import {
   isUrl,
   releaseOf,
   usesCatalogue,
-  WorldFailure,
+  ExternalFailure,
   type HostProfile,
   type Machine,
   type NodeMetadata,
@@ -103,7 +103,7 @@ export const clusterSettings = (
   const { name, kubernetes } = cluster.spec;
   const release = releaseOf(version, cluster.releases);
   if (release === undefined)
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'configure kubeadm',
       target: name,
       message: `Kubernetes ${version} is not among the supported releases`,

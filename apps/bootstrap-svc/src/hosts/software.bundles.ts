@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { bundleSigner } from '@fairlead/mirror';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,8 +12,8 @@ export interface NamedBundle {
   readonly signedBy?: readonly string[];
 }
 
-const failure = (target: string, message: string, cause?: unknown): WorldFailure =>
-  new WorldFailure({ operation: 'read the software bundle', target, message, retryable: false, cause });
+const failure = (target: string, message: string, cause?: unknown): ExternalFailure =>
+  new ExternalFailure({ operation: 'read the software bundle', target, message, retryable: false, cause });
 
 /**
  * The archives of one folder. A connection cannot refer to a file outside it, and no archive is sent with another
@@ -25,7 +25,7 @@ export class SoftwareBundles {
   constructor(private readonly folder: string | undefined) {}
 
   /**
-   * The archive's file, which has the checksum. Rejects with WorldFailure, which never reveals the content of the file.
+   * The archive's file, which has the checksum. Rejects with ExternalFailure, which never reveals the content of the file.
    */
   async file({ path, sha256, signedBy }: NamedBundle): Promise<string> {
     const name = basename(path);

@@ -1,10 +1,10 @@
-import { HOST_KEY_CHANGED, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { HOST_KEY_CHANGED, ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { isKeyRefused } from '@fairlead/service-kit/ssh';
 import { Controller, Inject } from '@nestjs/common';
 import { desiredKeyOf } from '../bootstrap/bootstrap.state.js';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { HOST_ACCESS } from '../bootstrap/tokens.js';
 import type { HostAccess, HostWorker } from './host.access.js';
 
@@ -22,7 +22,7 @@ export class SshKeysEffects {
   constructor(@Inject(HOST_ACCESS) private readonly hosts: HostAccess) {}
 
   @OnTask('AddAuthorizedKey', KEY_POLICY)
-  addKey(step: Step): Promise<RequeueAfter | undefined> {
+  addKey(step: RunningTask): Promise<RequeueAfter | undefined> {
     return this.onceReached(step, async (worker) => {
       const host = hostOf(step);
       const { name: node, ssh } = host.machine;
@@ -38,7 +38,7 @@ export class SshKeysEffects {
   }
 
   @OnTask('RemoveAuthorizedKey', KEY_POLICY)
-  removeKeys(step: Step): Promise<RequeueAfter | undefined> {
+  removeKeys(step: RunningTask): Promise<RequeueAfter | undefined> {
     return this.onceReached(step, async (worker) => {
       const host = hostOf(step);
       const { name: node, ssh } = host.machine;
@@ -57,7 +57,7 @@ export class SshKeysEffects {
 
   /** An unreachable host is retried until it returns, without recording the attempts. */
   private async onceReached(
-    step: Step,
+    step: RunningTask,
     work: (worker: HostWorker) => Promise<void>,
   ): Promise<RequeueAfter | undefined> {
     let isReached = false;
@@ -76,10 +76,10 @@ export class SshKeysEffects {
 
 /** The host or the network is down: a rejection by the host, and a key that does not exist, are failures. */
 const isUnreachable = (error: unknown): boolean =>
-  error instanceof WorldFailure &&
+  error instanceof ExternalFailure &&
   error.cause !== undefined &&
   error.reason !== HOST_KEY_CHANGED &&
   !isKeyRefused(error);
 
-const failure = (target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'replace the SSH key', target, message });
+const failure = (target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'replace the SSH key', target, message });

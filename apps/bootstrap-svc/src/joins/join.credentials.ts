@@ -1,9 +1,9 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { renderStep, type JoinCredentials } from '@fairlead/node-scripts';
 import type { Clock } from '@fairlead/service-kit';
 import * as z from 'zod';
 import { controlPlanesOf, initialControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings } from '../hosts/node.settings.js';
@@ -45,7 +45,7 @@ export class JoinCredentialsSource {
   ) {}
 
   /** New credentials for a single control plane, with the certificates encrypted by a separate key. */
-  async forControlPlane(step: Step): Promise<EndingCredentials & { readonly certificateKey: string }> {
+  async forControlPlane(step: RunningTask): Promise<EndingCredentials & { readonly certificateKey: string }> {
     const expiresAt = this.endOfNext();
     const { certificateKey, ...credentials } = await this.issue(step, true);
     if (certificateKey === null) throw new Error('the step credentials was asked for certificates and gave none');
@@ -56,13 +56,13 @@ export class JoinCredentialsSource {
    * One token for the workers of the next minutes. After a failure a new one is created, because the old one may be the
    * reason.
    */
-  async forWorker(step: Step): Promise<EndingCredentials> {
+  async forWorker(step: RunningTask): Promise<EndingCredentials> {
     const sealed = step.attempt === 1 ? await this.unseal(step.state.cluster.uid) : undefined;
     return sealed ?? this.renewed(step);
   }
 
   /** A new token for the workers of the next minutes, even if the previous one has not expired. */
-  async renewed(step: Step): Promise<EndingCredentials> {
+  async renewed(step: RunningTask): Promise<EndingCredentials> {
     const { uid } = step.state.cluster;
     const underWay = this.issuing.get(uid);
     if (underWay !== undefined) return underWay;
@@ -71,7 +71,7 @@ export class JoinCredentialsSource {
     return made;
   }
 
-  private async issueForWorkers(step: Step): Promise<EndingCredentials> {
+  private async issueForWorkers(step: RunningTask): Promise<EndingCredentials> {
     const { uid } = step.state.cluster;
     const expiresAt = this.endOfNext();
     const { token, caCertHash } = await this.issue(step, false);
@@ -86,9 +86,9 @@ export class JoinCredentialsSource {
   }
 
   /** Whether a join failed because its token had expired meanwhile. */
-  hasEnded({ expiresAt }: EndingCredentials, error: unknown): error is WorldFailure {
+  hasEnded({ expiresAt }: EndingCredentials, error: unknown): error is ExternalFailure {
     return (
-      error instanceof WorldFailure &&
+      error instanceof ExternalFailure &&
       isTokenRefused(error.message) &&
       this.clock.now().getTime() >= Date.parse(expiresAt) - CLOCK_SKEW_MS
     );
@@ -104,12 +104,12 @@ export class JoinCredentialsSource {
   }
 
   /** Issues them on the initial control plane, or on another one if that is lost. */
-  private async issue(step: Step, certificates: boolean): Promise<Issued> {
+  private async issue(step: RunningTask, certificates: boolean): Promise<Issued> {
     const { controlPlane, spec } = step.state.cluster;
     if (controlPlane === null) throw new Error('the plan lets no node join before the control plane is initialised');
     const cluster = clusterSettings(step.state.cluster, this.settings.tuning);
     const issuers = this.issuers(step);
-    let failure: Error = new WorldFailure({
+    let failure: Error = new ExternalFailure({
       operation: 'issue join credentials',
       target: spec.name,
       message: 'the cluster has no control plane that could',
@@ -132,7 +132,7 @@ export class JoinCredentialsSource {
     throw failure;
   }
 
-  private issuers({ state, data }: Step): readonly Host[] {
+  private issuers({ state, data }: RunningTask): readonly Host[] {
     const initial = initialControlPlane(state.cluster);
     const joined = controlPlanesOf(state.cluster).filter(
       (host) => host.joinedAt !== null && host.removal !== 'drained' && host.machine.name !== data.node,

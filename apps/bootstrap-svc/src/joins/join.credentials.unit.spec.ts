@@ -1,10 +1,10 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { DEFAULT_TUNING } from '@fairlead/node-scripts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeShell, FakeWorld, MemorySecrets } from '../../test/world.js';
 import { cp, stateAfter, UID, w, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
 import type { Present } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import { JoinsEffects } from './joins.effects.js';
 import { HostAccess } from '../hosts/host.access.js';
 import { RememberedSecrets } from '../secrets.cache.js';
@@ -19,14 +19,14 @@ describe('join credentials', () => {
   let source: JoinCredentialsSource;
 
   const state = stateAfter(...wholeCluster()) as Present;
-  const stepOf = (node: string, attempt = 1): Step =>
+  const stepOf = (node: string, attempt = 1): RunningTask =>
     ({
       id: 'task',
       data: { node },
       state,
       attempt,
       signal: new AbortController().signal,
-    }) as unknown as Step;
+    }) as unknown as RunningTask;
 
   beforeEach(() => {
     world = new FakeWorld([]);
@@ -76,7 +76,7 @@ describe('join credentials', () => {
       const token = [...issuedAt.keys()].find((one) => text.includes(one)) ?? '';
       joins.push(token);
       if (nowMs >= (issuedAt.get(token) ?? 0) + 15 * MINUTE_MS)
-        throw new WorldFailure({ operation: 'kubeadm join', target: node, message: refused(token) });
+        throw new ExternalFailure({ operation: 'kubeadm join', target: node, message: refused(token) });
       return { stdout: `FAIRLEAD-RESULT {"changed":true${kind === 'JoinWorker' ? '' : ',"interrupted":false'}}` };
     };
     const remembered = new RememberedSecrets(secrets);
@@ -88,7 +88,7 @@ describe('join credentials', () => {
     const step = {
       ...stepOf(node),
       record: async (outcome: unknown) => void recorded.push(outcome),
-    } as unknown as Step;
+    } as unknown as RunningTask;
     const work = kind === 'JoinWorker' ? effects.joinWorker(step) : effects.joinControlPlane(step);
     return { work, issued: issuedAt, joins, recorded };
   };
@@ -121,7 +121,7 @@ describe('join credentials', () => {
 
   it('have expired only if kubeadm rejects the token and its lifetime is over', async () => {
     const first = await source.forWorker(stepOf(w(1)));
-    const failure = (message: string) => new WorldFailure({ operation: 'kubeadm join', target: w(1), message });
+    const failure = (message: string) => new ExternalFailure({ operation: 'kubeadm join', target: w(1), message });
     expect(source.hasEnded(first, failure(refused(first.token)))).toBe(false);
     nowMs += 15 * MINUTE_MS;
     expect(source.hasEnded(first, failure(refused(first.token)))).toBe(true);
@@ -155,7 +155,7 @@ describe('join credentials', () => {
   it('that no control plane can create are a failure with the name of the last one tried', async () => {
     for (const name of [cp(1), cp(2), cp(3)]) world.unreachable.add(name);
     const failure = await source.forWorker(stepOf(w(1))).catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(WorldFailure);
-    expect((failure as WorldFailure).target).toBe(cp(3));
+    expect(failure).toBeInstanceOf(ExternalFailure);
+    expect((failure as ExternalFailure).target).toBe(cp(3));
   });
 });

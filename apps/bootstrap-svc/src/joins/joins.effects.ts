@@ -1,7 +1,7 @@
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type StepResults } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS } from '../bootstrap/tokens.js';
 import { authenticationRevision } from '../bootstrap/authentication.evolve.js';
 import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
@@ -35,7 +35,7 @@ export class JoinsEffects {
   ) {}
 
   @OnTask('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
-  async joinControlPlane(step: Step): Promise<void> {
+  async joinControlPlane(step: RunningTask): Promise<void> {
     const host = hostOf(step);
     const issue = () => this.credentials.forControlPlane(step);
     await this.withToken(step, { host, first: issue, next: issue }, async (credentials, renew) => {
@@ -52,7 +52,7 @@ export class JoinsEffects {
   }
 
   @OnTask('JoinWorker', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
-  async joinWorker(step: Step): Promise<void> {
+  async joinWorker(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const host = hostOf(step);
     const issue = {
@@ -74,7 +74,7 @@ export class JoinsEffects {
 
   /** A join whose token expired before the host was done is repeated with a new one, once per attempt. */
   private async withToken<C extends EndingCredentials>(
-    step: Step,
+    step: RunningTask,
     { host, first, next }: Issuing<C>,
     join: (credentials: C, renew: () => Promise<C>) => Promise<void>,
   ): Promise<void> {
@@ -92,7 +92,7 @@ export class JoinsEffects {
   }
 
   private async join(
-    step: Step,
+    step: RunningTask,
     host: Host,
     { credentials: { token, caCertHash, certificateKey }, again }: ControlPlaneJoin,
   ): Promise<StepResults['kubeadm-join-control-plane']> {

@@ -1,9 +1,9 @@
 import { actionMark } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { Controller, Inject } from '@nestjs/common';
 import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
-import { hostOf, type Step } from '../bootstrap/step.js';
+import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
 import { clusterLabel } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
@@ -21,7 +21,7 @@ export class LabelsEffects {
    * once: the label of the cluster, and the cordon that an operator requested.
    */
   @OnTask('SetNodeLabels', { attemptsMax: 40, backoffFirstMs: 1_000, backoffMaxMs: 120_000, timeoutMs: 2 * 60_000 })
-  async setNodeLabels(step: Step): Promise<void> {
+  async setNodeLabels(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const host = hostOf(step);
     const { name } = host.machine;
@@ -30,7 +30,7 @@ export class LabelsEffects {
     const api = await this.clusters.of(cluster);
     const change = { ...desired, obsoleteLabels: labels, obsoleteTaints: taints };
     if (!(await api.setNodeMetadata(name, change)))
-      throw new WorldFailure({ operation: 'label the node', target: name, message: 'Kubernetes has no such node' });
+      throw new ExternalFailure({ operation: 'label the node', target: name, message: 'Kubernetes has no such node' });
     if (host.registersAgain === true) {
       await api.label(name, clusterLabel(cluster.spec.name));
       if (host.cordonedFor !== undefined) await api.cordon(name, actionMark(host.cordonedFor));

@@ -2,18 +2,21 @@ import type { ClusterUid, Fact, SecretRef } from '@fairlead/contracts';
 import { kubeconfigsAfter, type Kubeconfigs, type OpenRequest } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-interface About {
+interface RequestRef {
   readonly uid: ClusterUid;
   readonly requestId: string;
 }
 
-export type RecordIssued = Command<'RecordIssued', About & { readonly ref: SecretRef; readonly expiresAt: string }>;
-export type RecordRemoved = Command<'RecordRemoved', About>;
+export type RecordIssued = Command<
+  'RecordIssued',
+  RequestRef & { readonly ref: SecretRef; readonly expiresAt: string }
+>;
+export type RecordRemoved = Command<'RecordRemoved', RequestRef>;
 export type KubeconfigsCommand = RecordIssued | RecordRemoved;
 
 export type KubeconfigsFact = Fact<'KubeconfigIssued' | 'KubeconfigNotIssued' | 'KubeconfigRemoved'>;
 
-export const openRequest = (state: Kubeconfigs | undefined, { uid, requestId }: About): OpenRequest | undefined =>
+export const openRequest = (state: Kubeconfigs | undefined, { uid, requestId }: RequestRef): OpenRequest | undefined =>
   state?.uid === uid ? state.open[requestId] : undefined;
 
 const issued = (state: Kubeconfigs | undefined, { data }: RecordIssued): readonly KubeconfigsFact[] => {

@@ -1,4 +1,4 @@
-import { WorldFailure, type SecretRef } from '@fairlead/contracts';
+import { ExternalFailure, type SecretRef } from '@fairlead/contracts';
 import {
   kubeconfigToSeal,
   sealedAdministrator,
@@ -83,7 +83,7 @@ export class ClusterAccess {
   private async kubeconfig(uid: string, cluster: string): Promise<string> {
     const kubeconfig = await this.secrets.get(kubeconfigRef(uid));
     if (kubeconfig !== undefined) return kubeconfig;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'reach the Kubernetes API',
       target: cluster,
       message: 'the kubeconfig of the cluster is not among the secrets any more',

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
@@ -15,7 +15,7 @@ export const untilSettled = async (
   const deadline = Date.now() + deadlineMs;
   for (;;) {
     const problems = await look().catch((error: unknown) => {
-      if (error instanceof WorldFailure && error.retryable) return [error.message];
+      if (error instanceof ExternalFailure && error.retryable) return [error.message];
       throw error;
     });
     if (problems.length === 0 || Date.now() >= deadline) return problems;

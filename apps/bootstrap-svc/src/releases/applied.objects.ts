@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { parseInventory, type Inventory, type ObjectRef } from './inventory.js';
@@ -88,7 +88,7 @@ export class AppliedObjects implements ReleaseEngine {
     const inventory = parseInventory(data['inventory'] ?? '');
     if (inventory !== undefined) return inventory;
     const message = `the ConfigMap ${at.namespace}/${inventoryName(at.name)} was changed by others: delete it, and the objects are applied again`;
-    throw new WorldFailure({ operation: 'read what was applied', target: at.name, message });
+    throw new ExternalFailure({ operation: 'read what was applied', target: at.name, message });
   }
 
   private write(at: ReleaseAt, inventory: Inventory): Promise<void> {

@@ -2,19 +2,19 @@ import type { ClusterUid, EventData, Fact, PoolName } from '@fairlead/contracts'
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { releasesAfter, type Release, type Releases } from './releases.state.js';
 
-interface About {
+interface AddonDeclaration {
   readonly uid: ClusterUid;
   readonly addon: PoolName;
   readonly declaration: string;
 }
 
 export type ReleasesCommand =
-  | Command<'PrepareRelease', About>
-  | Command<'BeginRelease', About & { readonly version: string }>
+  | Command<'PrepareRelease', AddonDeclaration>
+  | Command<'BeginRelease', AddonDeclaration & { readonly version: string }>
   | Command<'RecordRelease', EventData<'AddonDeployed'>>
-  | Command<'RecordDrift', About & { readonly problems: readonly string[] }>
-  | Command<'BeginUninstall', Omit<About, 'declaration'>>
-  | Command<'RecordUninstalled', Omit<About, 'declaration'>>;
+  | Command<'RecordDrift', AddonDeclaration & { readonly problems: readonly string[] }>
+  | Command<'BeginUninstall', Omit<AddonDeclaration, 'declaration'>>
+  | Command<'RecordUninstalled', Omit<AddonDeclaration, 'declaration'>>;
 
 export type ReleasesFact = Fact<
   | 'AddonRequested'

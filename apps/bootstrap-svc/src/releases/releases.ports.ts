@@ -33,7 +33,7 @@ export interface DesiredRelease {
   readonly waits: boolean;
 }
 
-/** Deploys releases, one command at a time. Each method rejects with WorldFailure. */
+/** Deploys releases, one command at a time. Each method rejects with ExternalFailure. */
 export interface ReleaseEngine {
   /** undefined: no such release. */
   status(at: ReleaseAt, signal: AbortSignal): Promise<ReleaseStatus | undefined>;
@@ -67,7 +67,7 @@ export interface NamedChart extends Omit<NonNullable<Addon['chart']>, 'credentia
   readonly credentials: RepositoryCredentials | undefined;
 }
 
-/** Archives of charts. Each method rejects with WorldFailure. */
+/** Archives of charts. Each method rejects with ExternalFailure. */
 export interface ChartArchives {
   /** The archive with the digest recorded in the catalogue. */
   ofApplication(application: string, version: string, signal: AbortSignal): Promise<Uint8Array>;

@@ -1,4 +1,4 @@
-import { WorldFailure, type Addon } from '@fairlead/contracts';
+import { ExternalFailure, type Addon } from '@fairlead/contracts';
 import type {
   ChartArchives,
   DesiredRelease,
@@ -12,8 +12,8 @@ import { mergedValues, sealedTexts } from './releases.values.js';
 /** Objects without a chart have no version. */
 export const MANIFESTS_VERSION = '0.0.0';
 
-const noSecret = (name: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'open the add-on secret', target: name, message });
+const noSecret = (name: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'open the add-on secret', target: name, message });
 
 const setOf = (name: string): string => `set it with "fairlead addon set-secret ${name}"`;
 

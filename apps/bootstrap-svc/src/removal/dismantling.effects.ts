@@ -1,8 +1,8 @@
-import { OUTSIDE_LEFT_MAX, OUTSIDE_NAME_MAX, WorldFailure, type ClusterUid } from '@fairlead/contracts';
+import { OUTSIDE_LEFT_MAX, OUTSIDE_NAME_MAX, ExternalFailure, type ClusterUid } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import { RELEASE_TIMEOUT_MAX_MS, type Settings } from '../config.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
@@ -20,7 +20,7 @@ export class DismantlingEffects {
   ) {}
 
   @OnTask('DismantleCluster', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 2 * RELEASE_TIMEOUT_MAX_MS })
-  async dismantle(step: Step): Promise<RequeueAfter | void> {
+  async dismantle(step: RunningTask): Promise<RequeueAfter | void> {
     const { uid } = step.state.cluster;
     const others = await step.othersAtWork();
     if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
@@ -38,7 +38,7 @@ export class DismantlingEffects {
    * After the deletion of the machines nothing else would release them. Resolves to the resources that the cluster did
    * not release in time, as far as known.
    */
-  private async releaseOutside({ state: { cluster }, signal }: Step): Promise<string[]> {
+  private async releaseOutside({ state: { cluster }, signal }: RunningTask): Promise<string[]> {
     if (cluster.controlPlane === null) return [];
     const { releaseTimeoutMs, lookEveryMs } = this.settings;
     const deadline = Date.now() + releaseTimeoutMs;
@@ -52,7 +52,7 @@ export class DismantlingEffects {
       }
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       this.log.warn(`${cluster.spec.name} is dismantled without asking its API: ${error.message}`);
     }
     return left.slice(0, OUTSIDE_LEFT_MAX).map((name) => name.slice(0, OUTSIDE_NAME_MAX));

@@ -1,4 +1,10 @@
-import { CONTROL_PLANE_POOL, DETACH_TIMEOUT_DEFAULT, durationMs, WorldFailure, type Cause } from '@fairlead/contracts';
+import {
+  CONTROL_PLANE_POOL,
+  DETACH_TIMEOUT_DEFAULT,
+  durationMs,
+  ExternalFailure,
+  type Cause,
+} from '@fairlead/contracts';
 import { isHeld } from '@fairlead/domain';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { drainNode, rulesFor, type Drained, type Draining } from '@fairlead/kubernetes/drain';
@@ -6,7 +12,7 @@ import { renderStep } from '@fairlead/node-scripts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject, Logger } from '@nestjs/common';
 import { isBehindBalancer, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
-import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
+import { hostOf, othersOn, type RunningTask } from '../bootstrap/running.task.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
@@ -42,7 +48,7 @@ export class NodeRemovalEffects {
   ) {}
 
   @OnTask('RemoveNode', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
-  async removeNode(step: Step): Promise<RequeueAfter | void> {
+  async removeNode(step: RunningTask): Promise<RequeueAfter | void> {
     const { uid } = step.state.cluster;
     const host = hostOf(step);
     const { name } = host.machine;
@@ -74,7 +80,7 @@ export class NodeRemovalEffects {
   }
 
   @OnTask('KeepNode', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
-  async keepNode(step: Step): Promise<RequeueAfter | void> {
+  async keepNode(step: RunningTask): Promise<RequeueAfter | void> {
     const { uid } = step.state.cluster;
     const { name, pool } = hostOf(step).machine;
     const others = await othersOn(name, step);
@@ -90,7 +96,7 @@ export class NodeRemovalEffects {
    * Its machine is deleted even if Kubernetes does not delete its Node in time: the remaining Node is reported as one
    * without a machine.
    */
-  private async deleteNode(api: KubernetesCluster, name: string, { signal }: Step): Promise<Cause | undefined> {
+  private async deleteNode(api: KubernetesCluster, name: string, { signal }: RunningTask): Promise<Cause | undefined> {
     const { nodeDeletionTimeoutMs, lookEveryMs } = this.settings;
     const deadline = Date.now() + nodeDeletionTimeoutMs;
     for (;;) {
@@ -99,14 +105,14 @@ export class NodeRemovalEffects {
         return undefined;
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof WorldFailure) || nodeDeletionTimeoutMs === 0) throw error;
+        if (!(error instanceof ExternalFailure) || nodeDeletionTimeoutMs === 0) throw error;
         if (Date.now() >= deadline) return error.toCause();
       }
       await sleep(lookEveryMs, undefined, { signal });
     }
   }
 
-  private async drain(api: KubernetesCluster, host: Host, { signal, state }: Step): Promise<Drained | Draining> {
+  private async drain(api: KubernetesCluster, host: Host, { signal, state }: RunningTask): Promise<Drained | Draining> {
     const { machine, drainingSince } = host;
     const { drain: policy = {}, runStartedAt } = state.cluster;
     await api.cordon(machine.name, REMOVAL, { leaving: true });
@@ -131,7 +137,7 @@ export class NodeRemovalEffects {
   }
 
   /** Recorded once; then waits until its pods are gone, or the timeout has passed. */
-  private async goOn(step: Step, { left, pods }: Draining, begunAt: string): Promise<RequeueAfter> {
+  private async goOn(step: RunningTask, { left, pods }: Draining, begunAt: string): Promise<RequeueAfter> {
     const { machine, drainingSince: since = begunAt } = hostOf(step);
     const { uid } = step.state.cluster;
     await step.record({ type: 'NodeDrainBlocked', data: { uid, node: machine.name, since, left, pods: [...pods] } });
@@ -139,14 +145,14 @@ export class NodeRemovalEffects {
   }
 
   /** Its machine is removed in any case; a host of a stock should be returned clean. */
-  private async reset(step: Step, host: Host): Promise<void> {
+  private async reset(step: RunningTask, host: Host): Promise<void> {
     try {
       await this.hosts.onIfAlive(host, step, (worker) =>
         worker.run(renderStep('kubeadm-reset', { removeAgent: true, of: step.state.cluster.uid })),
       );
     } catch (error) {
       step.signal.throwIfAborted();
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       this.log.warn(`${host.machine.name} is removed without being reset: ${error.message}`);
     }
   }

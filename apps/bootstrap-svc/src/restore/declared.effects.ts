@@ -1,10 +1,10 @@
-import { releaseOf, UPGRADE_TAINT, UpgradeId, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { releaseOf, UPGRADE_TAINT, UpgradeId, ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { actionMark, requestOfMark } from '@fairlead/domain';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, initialControlPlane, type Cluster } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
 import { clusterLabel, versionOn } from '../hosts/node.settings.js';
 import { OPERATORS_BINDING } from '../kubeconfigs/operators.manifests.js';
@@ -55,7 +55,7 @@ export class DeclaredEffects {
 
   /** Retried for half a day: until then the cluster is Degraded. */
   @OnTask('ReapplyDeclared', { attemptsMax: 75, backoffFirstMs: 1_000, backoffMaxMs: 600_000, timeoutMs: 2 * 60_000 })
-  async reapplyDeclared(step: Step): Promise<void> {
+  async reapplyDeclared(step: RunningTask): Promise<void> {
     const { cluster } = step.state;
     const { uid, reapply: requestId, spec } = cluster;
     const controlPlane = initialControlPlane(cluster);
@@ -64,7 +64,7 @@ export class DeclaredEffects {
     const version = versionOn(cluster, controlPlane);
     const release = releaseOf(version, cluster.releases);
     if (release === undefined)
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'bring the addons of kubeadm to the version of the cluster',
         target: spec.name,
         message: `Kubernetes ${version} is not among the supported releases`,

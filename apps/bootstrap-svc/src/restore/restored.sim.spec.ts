@@ -1,4 +1,4 @@
-import { WorldFailure, type DeclaredSpec, type Fact, type NodeName, type Oidc } from '@fairlead/contracts';
+import { ExternalFailure, type DeclaredSpec, type Fact, type NodeName, type Oidc } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import type { NodeMetadataChange } from '@fairlead/kubernetes';
 import { seededRandom } from '@fairlead/testing';
@@ -8,9 +8,9 @@ import { AddonsEffects } from '../addons/addons.effects.js';
 import { AuthenticationEffects } from '../authentication/authentication.effects.js';
 import { bootstrap } from '../bootstrap/bootstrap.decider.js';
 import { cp, desired, UID, w, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
-import { plan, type Operation } from '../bootstrap/bootstrap.planner.js';
+import { plan, type PlannedTask } from '../bootstrap/bootstrap.planner.js';
 import { ABSENT, type Bootstrap } from '../bootstrap/bootstrap.state.js';
-import type { Step } from '../bootstrap/step.js';
+import type { RunningTask } from '../bootstrap/running.task.js';
 import { LabelsEffects } from '../joins/labels.effects.js';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { DeclaredEffects } from './declared.effects.js';
@@ -182,17 +182,17 @@ class World {
     return failed;
   }
 
-  private async attempt(operation: Operation): Promise<readonly string[]> {
+  private async attempt(operation: PlannedTask): Promise<readonly string[]> {
     try {
       const again = await this.run(operation);
       return again === undefined ? [] : [`${operation.step}: ${again.reason}`];
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       return [`${operation.step}: ${error.toCause().target}: ${error.message}`];
     }
   }
 
-  private run(operation: Operation): Promise<{ readonly reason: string } | void> {
+  private run(operation: PlannedTask): Promise<{ readonly reason: string } | void> {
     const record = async (outcome: Fact): Promise<void> => {
       const facts = bootstrap.decide(this.state, outcome as never);
       if (!Array.isArray(facts)) throw new Error(`${outcome.type} was refused`);
@@ -200,7 +200,7 @@ class World {
     };
     const data = 'node' in operation ? { node: operation.node } : {};
     const requeueAfter = (_waitMs: number, reason: string) => ({ reason });
-    const step = { key: operation.step, data, state: this.state, record, requeueAfter } as unknown as Step;
+    const step = { key: operation.step, data, state: this.state, record, requeueAfter } as unknown as RunningTask;
     switch (operation.step) {
       case 'SetNodeLabels':
         return this.labels.setNodeLabels(step);

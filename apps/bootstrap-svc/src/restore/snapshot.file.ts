@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { SnapshotStore } from '@fairlead/service-kit/snapshots';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,8 +6,8 @@ import { join } from 'node:path';
 
 export const PRIVATE = 0o600;
 
-const anotherOne = (target: string): WorldFailure =>
-  new WorldFailure({
+const anotherOne = (target: string): ExternalFailure =>
+  new ExternalFailure({
     operation: 'read a snapshot of etcd',
     target,
     message: 'it is not the one that was taken under this name',

@@ -5,7 +5,7 @@ import type { SnapshotStore } from '@fairlead/service-kit/snapshots';
 import { Controller, Inject } from '@nestjs/common';
 import { keyOf, type NodeStep } from '../bootstrap/bootstrap.planner.js';
 import type { Host } from '../bootstrap/bootstrap.state.js';
-import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
+import { hostOf, othersOn, type RunningTask } from '../bootstrap/running.task.js';
 import { HOST_ACCESS, SNAPSHOTS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { PRIVATE, withSnapshotFile } from './snapshot.file.js';
@@ -24,7 +24,7 @@ export class SnapshotsEffects {
   ) {}
 
   @OnTask('PlaceSnapshot', { attemptsMax: 4, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
-  async placeSnapshot(step: Step): Promise<RequeueAfter | void> {
+  async placeSnapshot(step: RunningTask): Promise<RequeueAfter | void> {
     const { restore, uid } = step.state.cluster;
     if (restore === null) throw new Error('the plan brings no snapshot where none is restored');
     const host = hostOf(step);
@@ -45,7 +45,7 @@ export class SnapshotsEffects {
   }
 
   @OnTask('RemoveSnapshot', { attemptsMax: 8, backoffFirstMs: 5_000, timeoutMs: 5 * 60_000 })
-  async removeSnapshot(step: Step): Promise<RequeueAfter | void> {
+  async removeSnapshot(step: RunningTask): Promise<RequeueAfter | void> {
     const { abandoned, uid } = step.state.cluster;
     if (abandoned === null) throw new Error('the plan removes no snapshot where none was placed');
     const host = hostOf(step);
@@ -56,11 +56,11 @@ export class SnapshotsEffects {
     return undefined;
   }
 
-  private async remove(host: Host, step: Step): Promise<void> {
+  private async remove(host: Host, step: RunningTask): Promise<void> {
     await this.hosts.on(host, step, (worker) => worker.run(renderStep('remove-snapshot', {})));
   }
 
-  private async isAtWork(other: NodeStep, { machine: { name } }: Host, step: Step): Promise<boolean> {
+  private async isAtWork(other: NodeStep, { machine: { name } }: Host, step: RunningTask): Promise<boolean> {
     return (await othersOn(name, step)).includes(keyOf({ step: other, node: name }));
   }
 }

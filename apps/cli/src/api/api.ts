@@ -101,7 +101,7 @@ export interface Api {
 
 export const PAGES_MAX = 1_000;
 
-interface Asked {
+interface RequestOptions {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly key?: string;
@@ -109,7 +109,7 @@ interface Asked {
 }
 
 /** Path parameters and other parameters. */
-type Given = [names?: Readonly<Record<string, unknown>> | undefined, asked?: Asked];
+type Given = [names?: Readonly<Record<string, unknown>> | undefined, asked?: RequestOptions];
 
 interface ListPage {
   readonly items: readonly unknown[];

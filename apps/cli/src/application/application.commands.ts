@@ -8,7 +8,7 @@ import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confi
 import { duration, integerBetween } from '../command/parsers.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 import { addInstall } from './install.commands.js';
 import { untilSynchronized } from './sync.effects.js';
@@ -36,7 +36,7 @@ const STATES: Readonly<Record<ApplicationView['state'], string>> = {
 const stateOf = ({ state, reason }: ApplicationView): string =>
   reason === '' ? STATES[state] : `${STATES[state]} (${reason})`;
 
-const answerOf = (items: readonly ApplicationView[]): Answer => ({
+const answerOf = (items: readonly ApplicationView[]): CommandOutput => ({
   data: items,
   table: {
     columns: ['name', 'chart', optional('range', 2), 'newest', optional('versions', 1), prose('message')],

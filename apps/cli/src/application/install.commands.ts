@@ -47,7 +47,7 @@ export const addInstall = (parent: Command, io: Io): void => {
   );
 };
 
-interface Named {
+interface NamedValues {
   readonly name: string;
   readonly [field: string]: unknown;
 }
@@ -58,7 +58,7 @@ const addonOf = async (
   application: string,
   { spec }: ManifestView,
   { chartVersion, name = application, into, valuesFile, valuesFrom }: InstallOptions,
-): Promise<Named> => {
+): Promise<NamedValues> => {
   const before = spec.addons?.find((one) => one.name === name);
   if (before !== undefined && before.application !== application)
     throw usageFailure(`The cluster has another add-on ${name}`, 'Choose another name with --name.');
@@ -81,9 +81,9 @@ const newestOf = async ({ api }: Session, name: string): Promise<string> => {
   );
 };
 
-const withAddon = (current: ManifestView, addon: Named): Manifest => {
+const withAddon = (current: ManifestView, addon: NamedValues): Manifest => {
   const { spec, metadata, ...others } = exported(current);
-  const addons: readonly Named[] = current.spec.addons ?? [];
+  const addons: readonly NamedValues[] = current.spec.addons ?? [];
   const isKnown = addons.some(({ name }) => name === addon.name);
   const changed = isKnown ? addons.map((one) => (one.name === addon.name ? addon : one)) : [...addons, addon];
   const { resourceVersion } = current.metadata;

@@ -6,7 +6,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional } from '../output/table.js';
 import { secretManifest } from './secret.manifest.js';
 
@@ -48,7 +48,7 @@ const addCredentials = (parent: Command, io: Io): void => {
     .action(runs(io, credentials));
 };
 
-const credentials = async (session: Session, name: string, { ttl, out }: CredentialOptions): Promise<Answer> => {
+const credentials = async (session: Session, name: string, { ttl, out }: CredentialOptions): Promise<CommandOutput> => {
   const at = clusterAt(session, name);
   const { key, csr } = await newClientRequest(`${at.namespace}/${at.cluster}`);
   const { data: issued } = await session.api.post('/ns/{namespace}/clusters/{cluster}/autoscaler/credentials', at, {

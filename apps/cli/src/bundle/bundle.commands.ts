@@ -9,7 +9,7 @@ import {
   mirrorPaths,
   MirrorTrust,
   signatureOf,
-  WorldFailure,
+  ExternalFailure,
 } from '@fairlead/contracts';
 import {
   bundleSigner,
@@ -32,7 +32,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Io, Region } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 
 export const addBundleCommands = (program: Command, io: Io): void => {
   const bundle = addGroup(
@@ -97,7 +97,7 @@ const addCreate = (parent: Command, io: Io): void => {
     .action(runs(io, create));
 };
 
-const create = async ({ io }: Session, versions: readonly string[], options: CreateOptions): Promise<Answer> => {
+const create = async ({ io }: Session, versions: readonly string[], options: CreateOptions): Promise<CommandOutput> => {
   const location = locationOf(options.from, io);
   const trust = trustOf(options);
   const named = versions.map((version) => (version.startsWith('v') ? version : `v${version}`));
@@ -202,7 +202,7 @@ const ensureKey = async (file: string): Promise<string> => {
   return publicKey;
 };
 
-const keyAnswer = (file: string, publicKey: string): Answer => ({
+const keyAnswer = (file: string, publicKey: string): CommandOutput => ({
   data: { file, publicKey },
   table: `${publicKey}\n`,
   names: [publicKey],
@@ -242,7 +242,7 @@ const addSign = (parent: Command, io: Io): void => {
     );
 };
 
-const signedAnswer = (file: string, signedBy: string): Answer => ({
+const signedAnswer = (file: string, signedBy: string): CommandOutput => ({
   data: { file, signature: signatureOf(file), signedBy },
   table: `Wrote ${signatureOf(file)}, by ${signedBy}.\n`,
   names: [signatureOf(file)],
@@ -279,7 +279,10 @@ const addVerify = (parent: Command, io: Io): void => {
     );
 };
 
-const verifiedAnswer = (file: string, bundle: { readonly sha256: string; readonly signer: string } | null): Answer => ({
+const verifiedAnswer = (
+  file: string,
+  bundle: { readonly sha256: string; readonly signer: string } | null,
+): CommandOutput => ({
   data: { file, ...bundle },
   table:
     bundle === null
@@ -306,12 +309,12 @@ const refuseNoFile = async (file: string): Promise<void> => {
 };
 
 const asKeyFailure = (error: unknown, file: string): unknown => {
-  if (!(error instanceof WorldFailure)) return error;
+  if (!(error instanceof ExternalFailure)) return error;
   return new CliFailure('failed', { code: 'cli.bundle', message: `${file}: ${error.message}`, cause: error });
 };
 
 const asCliFailure = (error: unknown, location: string): unknown => {
-  if (!(error instanceof WorldFailure)) return error;
+  if (!(error instanceof ExternalFailure)) return error;
   const { operation, target, message } = error;
   const help =
     isUrl(location) || error.operation.startsWith('verify') || error.operation.startsWith('trust')
@@ -340,7 +343,7 @@ const drawing = (region: Region): ((progress: Progress) => void) => {
 
 const mib = (bytes: number): string => `${Math.round(bytes / MIB)} MiB`;
 
-const bundleAnswer = (file: string, { catalogue, sha256, size }: Bundle, words: string): Answer => ({
+const bundleAnswer = (file: string, { catalogue, sha256, size }: Bundle, words: string): CommandOutput => ({
   data: {
     file,
     sha256,

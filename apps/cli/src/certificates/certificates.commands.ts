@@ -3,7 +3,7 @@ import type { CertificateView } from '../api/views.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { addStartOptions, runUpgrade, type RunOptions } from '../upgrade/upgrade.commands.js';
 
 export const addCertificateCommands = (program: Command, io: Io): void => {
@@ -37,7 +37,7 @@ export const addCertificateCommands = (program: Command, io: Io): void => {
   );
 };
 
-const certificatesAnswer = (certificates: readonly CertificateView[]): Answer => ({
+const certificatesAnswer = (certificates: readonly CertificateView[]): CommandOutput => ({
   data: certificates,
   table: {
     columns: ['node', 'certificate', 'expires', 'days left'],

@@ -1,5 +1,5 @@
 import type { ClusterView, NodeView } from '../api/views.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { formatDuration } from '../output/duration.js';
 import { optional, prose, tableText, type Table } from '../output/table.js';
 import { wrappedLines } from '../output/wrap.js';
@@ -60,7 +60,10 @@ const CLUSTER_COLUMNS = ['name', 'state', 'ready', 'version', optional('age', 1)
 /** Only if at least one cluster has an end. */
 const endRow = ({ lease }: ClusterView): readonly string[] => [lease?.endsAt ?? ''];
 
-export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer & { readonly table: Table } => {
+export const clustersAnswer = (
+  clusters: readonly ClusterView[],
+  nowMs: number,
+): CommandOutput & { readonly table: Table } => {
   const haveEnds = clusters.some(({ lease }) => lease !== undefined);
   return {
     data: clusters,
@@ -74,7 +77,10 @@ export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number):
 };
 
 /** Clusters of several namespaces, each with its namespace. */
-export const clustersOfAll = (clusters: readonly ClusterView[], nowMs: number): Answer & { readonly table: Table } => ({
+export const clustersOfAll = (
+  clusters: readonly ClusterView[],
+  nowMs: number,
+): CommandOutput & { readonly table: Table } => ({
   data: clusters,
   table: {
     columns: ['namespace', ...CLUSTER_COLUMNS],
@@ -84,13 +90,13 @@ export const clustersOfAll = (clusters: readonly ClusterView[], nowMs: number): 
   names: clusters.map(({ namespace, name }) => `${namespace}/${name}`),
 });
 
-export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer & { readonly table: Table } => ({
+export const clusterAnswer = (cluster: ClusterView, nowMs: number): CommandOutput & { readonly table: Table } => ({
   ...clustersAnswer([cluster], nowMs),
   data: cluster,
 });
 
 /** If the answer has a single cluster, it is printed with more detail. */
-export const oneClusterAnswer = (cluster: ClusterView, nowMs: number): Answer => {
+export const oneClusterAnswer = (cluster: ClusterView, nowMs: number): CommandOutput => {
   const answer = clusterAnswer(cluster, nowMs);
   const more = waitingText(cluster, nowMs);
   if (cluster.status.state === 'Running' || more.length === 0) return answer;
@@ -118,7 +124,7 @@ export const nodesAnswer = (
   nodes: readonly NodeView[],
   nowMs: number,
   empty = 'The cluster has no nodes.',
-): Answer => ({
+): CommandOutput => ({
   data: nodes,
   table: {
     columns: [

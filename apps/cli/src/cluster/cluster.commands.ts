@@ -7,7 +7,7 @@ import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.watching.js';
 import { objectsOf, describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { addCreate } from './create.commands.js';
@@ -171,7 +171,11 @@ const addDelete = (parent: Command, io: Io): void => {
 
 export type DeleteOptions = WaitOptions & ConfirmOptions;
 
-export const deleteCluster = async (session: Session, at: ClusterAt, options: DeleteOptions): Promise<Answer> => {
+export const deleteCluster = async (
+  session: Session,
+  at: ClusterAt,
+  options: DeleteOptions,
+): Promise<CommandOutput> => {
   checkWaitOptions(options);
   const { cluster: name, namespace } = at;
   const what = `The cluster ${name} of namespace ${namespace} will be deleted with its machines, everything on them, and its volumes, except those with the reclaim policy Retain`;

@@ -10,7 +10,7 @@ import type {
 } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { wrappedLines } from '../output/wrap.js';
 import { operationsOf, unlessUnknown } from '../progress/follow.effects.js';
 import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
@@ -87,13 +87,13 @@ export const objectsOf = async (
 };
 
 /** The objects of a cluster as they are, or were at an earlier moment. */
-export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions & AroundObjects): Answer => ({
+export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions & AroundObjects): CommandOutput => ({
   data: { cluster: clusterWithoutSpec(cluster) },
   table: linesOfTree(objectTreeOf(cluster, options), options).join('\n'),
   names: [cluster.name],
 });
 
-export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
+export const describeAnswer = (described: Described, options: DescribeOptions): CommandOutput => {
   const { at, cluster, operations, upgrades } = described;
   const data = { cluster: cluster && clusterWithoutSpec(cluster), operations, upgrades };
   return { data, table: describeLines(described, options).join('\n'), names: [at.cluster] };

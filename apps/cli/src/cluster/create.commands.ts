@@ -14,7 +14,7 @@ import { addressOf, isTemplate, refuseForeignNamespace, type ManifestDocument } 
 import { readManifests, readText, titleOf } from '../document/manifest.files.store.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { commandAt } from '../progress/stopped.watching.js';
 import { clusterAnswer } from './cluster.answers.js';
 import { manifestWith } from './cluster.manifest.js';
@@ -91,7 +91,7 @@ export const addCreate = (parent: Command, io: Io): void => {
   addWaitOptions(command).action(runs(io, create));
 };
 
-const create = async (session: Session, name: string | undefined, options: CreateOptions): Promise<Answer> => {
+const create = async (session: Session, name: string | undefined, options: CreateOptions): Promise<CommandOutput> => {
   checkWaitOptions(options);
   const { seq, data: cluster } = await request(session, name, options);
   const at = { namespace: cluster.namespace, cluster: cluster.name };

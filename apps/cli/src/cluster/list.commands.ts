@@ -5,7 +5,7 @@ import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { tableText, type Table } from '../output/table.js';
 import { clustersAnswer, clustersOfAll } from './cluster.answers.js';
 import { checkLadybug, LADYBUG_OPTION, withDocuments, type LadybugOption } from './one.cluster.effects.js';
@@ -33,7 +33,7 @@ export const addList = (parent: Command, io: Io): void => {
     .action(runs(io, list));
 };
 
-const list = async (session: Session, options: ListOptions): Promise<Answer> => {
+const list = async (session: Session, options: ListOptions): Promise<CommandOutput> => {
   checkLadybug(session, options);
   if (options.watch === true) return watchList(session, options);
   const { clusters, answer } = await listed(session, options);
@@ -67,7 +67,7 @@ const ageless = (line: string): string => line.replaceAll(/\s+(\d+(\.\d+)?(d|h|m
 
 interface Listed {
   readonly clusters: readonly ClusterView[];
-  readonly answer: Answer & { readonly table: Table };
+  readonly answer: CommandOutput & { readonly table: Table };
 }
 
 const listed = async (session: Session, { allNamespaces }: ListOptions): Promise<Listed> => {

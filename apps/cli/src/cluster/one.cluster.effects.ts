@@ -1,7 +1,7 @@
 import type { ClusterView } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { clusterAnswer } from './cluster.answers.js';
 import { clusterObject, clusterWithoutSpec } from './cluster.object.js';
@@ -43,13 +43,14 @@ export const documentOf = async (
 export const withDocument = async (
   session: Session,
   cluster: ClusterView,
-  answer: Answer = clusterAnswer(cluster, session.io.now()),
-): Promise<Answer> => (isForPrograms(session) ? { ...answer, data: await documentOf(session, cluster) } : answer);
+  answer: CommandOutput = clusterAnswer(cluster, session.io.now()),
+): Promise<CommandOutput> =>
+  isForPrograms(session) ? { ...answer, data: await documentOf(session, cluster) } : answer;
 
 /** The maximum number of manifests that are read concurrently. */
 const READS_MAX = 8;
 
-export const withDocuments = async <A extends Answer>(
+export const withDocuments = async <A extends CommandOutput>(
   session: Session,
   clusters: readonly ClusterView[],
   answer: A,

@@ -5,7 +5,7 @@ import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { orContinues, stoppedWatching, commandAt } from '../progress/stopped.watching.js';
 import type { Described } from './cluster.describe.js';
 import { withDocument } from './one.cluster.effects.js';
@@ -39,7 +39,7 @@ export const addWait = (parent: Command, io: Io): void => {
     .action(runs(io, (session, name: string, flags: WaitFlags) => wait(session, clusterAt(session, name), flags)));
 };
 
-const wait = async (session: Session, at: ClusterAt, { for: of, timeout }: WaitFlags): Promise<Answer> => {
+const wait = async (session: Session, at: ClusterAt, { for: of, timeout }: WaitFlags): Promise<CommandOutput> => {
   const { api, io } = session;
   if (of.kind === 'deleted' && !(await isKnown(api, at))) return deletedAnswer(at);
   session.waitsForServer();
@@ -59,7 +59,7 @@ const wait = async (session: Session, at: ClusterAt, { for: of, timeout }: WaitF
   return ended.view.cluster === null ? deletedAnswer(at) : withDocument(session, ended.view.cluster);
 };
 
-const deletedAnswer = ({ cluster: name }: ClusterAt): Answer => ({
+const deletedAnswer = ({ cluster: name }: ClusterAt): CommandOutput => ({
   data: { name, deleted: true },
   table: `The cluster ${name} is deleted.`,
   names: [name],

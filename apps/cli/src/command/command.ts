@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
-import { answerText, FORMATS, type Answer } from '../output/format.js';
+import { answerText, FORMATS, type CommandOutput } from '../output/format.js';
 import { AnsweredExit, usageFailure } from '../failures.js';
 import { examplesText, sharedText, type Example } from './help.text.js';
 import { Session, type SharedOptions } from './session.js';
@@ -121,7 +121,10 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
   ];
 };
 
-type Action<Arguments extends readonly unknown[]> = (session: Session, ...args: Arguments) => Promise<Answer | void>;
+type Action<Arguments extends readonly unknown[]> = (
+  session: Session,
+  ...args: Arguments
+) => Promise<CommandOutput | void>;
 
 /** Options before the command's name belong to its groups or the program; the nearest one takes precedence. */
 const optionsOf = (command: Command): SharedOptions => ({

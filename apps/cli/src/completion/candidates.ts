@@ -65,7 +65,7 @@ interface Position {
   readonly given: Readonly<Record<string, string>>;
 }
 
-type About = Pick<Candidates, 'cluster' | 'given'>;
+type CandidateContext = Pick<Candidates, 'cluster' | 'given'>;
 
 /** Follows complete words through the command tree like the parser. */
 const walk = (program: Command, words: readonly string[]): Position =>
@@ -107,7 +107,7 @@ const isHidden = (command: Command): boolean => command.name().startsWith('__');
 const subcommandWords = (command: Command): readonly string[] =>
   command.commands.filter((child) => !isHidden(child)).map((child) => child.name());
 
-const valuesOf = (option: Option, command: Command, about: About): Candidates => {
+const valuesOf = (option: Option, command: Command, about: CandidateContext): Candidates => {
   if (option.argChoices !== undefined) return { words: option.argChoices };
   const name = option.attributeName();
   const isVersion = name === 'to' && command.parent?.name() === 'upgrade' && UPGRADES.includes(command.name());
@@ -121,7 +121,7 @@ const valuesOf = (option: Option, command: Command, about: About): Candidates =>
  * `node remove <cluster> <node>`: the names of the arguments determine the kind. A group uses the arguments of its
  * default command.
  */
-const argumentNames = (command: Command, operands: readonly string[], about: About): Partial<Candidates> => {
+const argumentNames = (command: Command, operands: readonly string[], about: CandidateContext): Partial<Candidates> => {
   const leaf =
     command.registeredArguments.length > 0
       ? command

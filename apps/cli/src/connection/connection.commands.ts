@@ -11,7 +11,7 @@ import { addWaitOptions, checkWaitOptions, type WaitOptions } from '../command/w
 import { usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { addOrphans } from './orphans.commands.js';
@@ -46,7 +46,7 @@ const stateOf = ({ provider, verified, problem }: ConnectionView): string => {
   return `reached${verified.simulated ? ', a simulation' : ''}${shared}`;
 };
 
-const connectionsAnswer = (items: readonly ConnectionView[]): Answer => ({
+const connectionsAnswer = (items: readonly ConnectionView[]): CommandOutput => ({
   data: items,
   table: {
     columns: [

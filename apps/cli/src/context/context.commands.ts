@@ -5,7 +5,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import {
   changeContexts,
   checkedContextName,
@@ -38,7 +38,7 @@ const viewOf = (name: string, { token, signedIn, ...context }: Context, current:
 const tokenText = ({ token, tokenFile, signedIn }: Context): string =>
   signedIn !== undefined ? 'signed in' : token !== undefined ? 'stored' : (tokenFile ?? 'none');
 
-const contextsAnswer = ({ contexts, current }: Contexts): Answer => ({
+const contextsAnswer = ({ contexts, current }: Contexts): CommandOutput => ({
   data: Object.entries(contexts).map(([name, context]) => viewOf(name, context, current)),
   table: {
     columns: ['current', 'name', 'server', 'namespace', 'token'],

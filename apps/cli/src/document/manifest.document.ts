@@ -111,15 +111,15 @@ const manifestOf = (manifest: unknown, source: Source): ManifestDocument => {
   return manifest as unknown as ManifestDocument;
 };
 
-type Asked = Pick<Session, 'namespace' | 'namespaceOption'>;
+type NamespaceOptions = Pick<Session, 'namespace' | 'namespaceOption'>;
 
-const namespaceOf = ({ metadata: { namespace: own } }: ManifestDocument, { namespace }: Asked): string =>
+const namespaceOf = ({ metadata: { namespace: own } }: ManifestDocument, { namespace }: NamespaceOptions): string =>
   own ?? namespace;
 
 /** A namespace in the file must not override a namespace that the user named. */
 export const refuseForeignNamespace = (
   { manifest: { metadata }, source }: SourcedManifest,
-  { namespaceOption: asked }: Asked,
+  { namespaceOption: asked }: NamespaceOptions,
 ): void => {
   const { namespace: own } = metadata;
   if (own !== undefined && asked !== undefined && own !== asked)
@@ -129,12 +129,12 @@ export const refuseForeignNamespace = (
     );
 };
 
-export const addressOf = (manifest: ManifestDocument, asked: Asked): ClusterAt => ({
+export const addressOf = (manifest: ManifestDocument, asked: NamespaceOptions): ClusterAt => ({
   namespace: namespaceOf(manifest, asked),
   cluster: manifest.metadata.name,
 });
 
-export const templateAddressOf = (manifest: ManifestDocument, asked: Asked): TemplateAt => ({
+export const templateAddressOf = (manifest: ManifestDocument, asked: NamespaceOptions): TemplateAt => ({
   namespace: namespaceOf(manifest, asked),
   template: manifest.metadata.name,
 });

@@ -10,7 +10,7 @@ import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional } from '../output/table.js';
 
 const WAIT_DEFAULT_MS = 30 * 60_000;
@@ -158,7 +158,7 @@ const ended = async (
     : session.api.get('/ns/{namespace}/clusters/{cluster}/etcd/requests/{request}', { ...at, request: asked.id });
 };
 
-const requestAnswer = (cluster: string, request: EtcdRequestView): Answer => {
+const requestAnswer = (cluster: string, request: EtcdRequestView): CommandOutput => {
   const { what, phase, snapshot, id } = request;
   const [under, done] = ETCD_WORDS[what];
   const named = snapshot === null ? 'The snapshot' : `The snapshot ${snapshot}`;
@@ -181,7 +181,7 @@ const ETCD_WORDS: Readonly<Record<EtcdRequestView['what'], readonly [under: stri
 
 const ageOf = ({ ageSeconds }: EtcdSnapshotView): string => formatDuration(ageSeconds * MS_PER_SECOND);
 
-const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): Answer => ({
+const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): CommandOutput => ({
   data: snapshots,
   table: {
     columns: [

@@ -6,7 +6,7 @@ import { integerBetween, since as sinceParser, type Since } from '../command/par
 import { clusterAt, type Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { answerText, type Answer } from '../output/format.js';
+import { answerText, type CommandOutput } from '../output/format.js';
 import { GrowingTable, optional, prose } from '../output/table.js';
 import { wrappedLines } from '../output/wrap.js';
 import { beginOf } from './begin.js';
@@ -60,7 +60,7 @@ const isWanted = ({ since, actor }: ShowOptions, io: Io): ((entry: Entry) => boo
 };
 
 /** Printed page by page as text. json and yaml are a single document, printed at the end. */
-const showAudit = async (session: Session, name: string, which: ShowOptions): Promise<Answer | undefined> => {
+const showAudit = async (session: Session, name: string, which: ShowOptions): Promise<CommandOutput | undefined> => {
   const { io, format } = session;
   const wanted = isWanted(which, io);
   const pages = auditPages(session.api, clusterAt(session, name));
@@ -129,7 +129,7 @@ const addTrace = (audit: Command, io: Io): void => {
     .action(runs(io, trace));
 };
 
-const trace = async (session: Session, name: string, seq: number): Promise<Answer> => {
+const trace = async (session: Session, name: string, seq: number): Promise<CommandOutput> => {
   const history = await wholeAudit(auditPages(session.api, clusterAt(session, name)));
   const found = traceOf(history?.items ?? [], seq);
   if (found === undefined) {
@@ -171,7 +171,7 @@ const verificationOfAll = async (pages: AsyncIterable<AuditView>): Promise<Audit
   return { intact: faults.length === 0, events, streams: count === 1 ? streams : contexts.size, faults };
 };
 
-const verify = async (session: Session, name: string): Promise<Answer | undefined> => {
+const verify = async (session: Session, name: string): Promise<CommandOutput | undefined> => {
   const verification = await verificationOfAll(auditPages(session.api, clusterAt(session, name)));
   const { events: count, streams, faults, intact } = verification;
   if (intact) {

@@ -4,7 +4,7 @@ import { addCommand, runs } from '../command/command.js';
 import { moment } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 
 interface DiffFlags {
@@ -32,7 +32,7 @@ export const addDiff = (audit: Command, io: Io): void => {
     .action(runs(io, diff));
 };
 
-const diff = async (session: Session, name: string, { from, to }: DiffFlags): Promise<Answer> => {
+const diff = async (session: Session, name: string, { from, to }: DiffFlags): Promise<CommandOutput> => {
   const changes = await session.api.get('/ns/{namespace}/clusters/{cluster}/changes', clusterAt(session, name), {
     query: { from, to },
   });

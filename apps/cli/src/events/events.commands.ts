@@ -6,7 +6,7 @@ import { addCommand, runs } from '../command/command.js';
 import { collected, integerBetween, since as sinceParser, type Since } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { beginOf } from './begin.js';
 import { eventLine } from './event.line.js';
@@ -58,7 +58,7 @@ const events = async (
   session: Session,
   name: string,
   { follow, since, tail, type: types = [], node }: EventsOptions,
-): Promise<Answer | undefined> => {
+): Promise<CommandOutput | undefined> => {
   const at = clusterAt(session, name);
   const { io, api } = session;
   if (node !== undefined) await refuseUnknownNode(session, at, node);
@@ -125,7 +125,7 @@ const eventText = (event: EventView, { format, io }: Session): string => {
   }
 };
 
-const eventsAnswer = (items: readonly EventView[]): Answer => ({
+const eventsAnswer = (items: readonly EventView[]): CommandOutput => ({
   data: items,
   table: (columns) =>
     items.length === 0 ? 'There are no events.' : items.map((item) => eventLine(item, columns)).join('\n'),

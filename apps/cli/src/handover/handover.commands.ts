@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { NatsSettings } from '../instance/administrator.effects.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { inSentences } from '../provision/provision.commands.js';
 import type { Fresh } from './handover.effects.js';
 import type { Installation } from './handover.ports.js';
@@ -52,16 +52,20 @@ const settingsOf = (io: Io, { data, nats, natsCa }: Given): NatsSettings => ({
 });
 
 /** Runs work on the installation that the options name, and returns its answer. */
-const on = async (io: Io, given: Given, work: (installation: Installation) => Promise<Answer>): Promise<Answer> => {
+const on = async (
+  io: Io,
+  given: Given,
+  work: (installation: Installation) => Promise<CommandOutput>,
+): Promise<CommandOutput> => {
   const { onInstallation } = await import('./access.effects.js');
-  const answers: Answer[] = [];
+  const answers: CommandOutput[] = [];
   await inSentences(async () => {
     answers.push(await onInstallation(settingsOf(io, given), io.env, work));
   });
   return answers[0]!;
 };
 
-const answerOf = (data: Readonly<Record<string, string | number>>, text: string, name: string): Answer => ({
+const answerOf = (data: Readonly<Record<string, string | number>>, text: string, name: string): CommandOutput => ({
   data,
   table: text,
   names: [name],

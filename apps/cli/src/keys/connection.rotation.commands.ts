@@ -3,7 +3,7 @@ import { addCommand, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { rotatedText, untilRotated } from './connection.rotation.effects.js';
 
 interface Options {
@@ -38,7 +38,7 @@ export const addConnectionRotation = (rotate: Command, io: Io): void => {
     .action(runs(io, (session, name: string, options: Options) => rotateConnection(session, name, options)));
 };
 
-const rotateConnection = async (session: Session, name: string, options: Options): Promise<Answer> => {
+const rotateConnection = async (session: Session, name: string, options: Options): Promise<CommandOutput> => {
   const { api, io } = session;
   const { force = false, wait, timeout } = options;
   const before = (await api.get('/connections/{connection}', { connection: name })).sshKey?.rotated?.time;

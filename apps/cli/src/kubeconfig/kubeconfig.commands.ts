@@ -10,7 +10,7 @@ import { durationBetween } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { FORMATS, type Answer } from '../output/format.js';
+import { FORMATS, type CommandOutput } from '../output/format.js';
 import { mergeKubeconfig } from './kubeconfig.merge.js';
 
 interface KubeconfigOptions {
@@ -84,7 +84,7 @@ const kubeconfig = async (
   session: Session,
   name: string,
   { out, merge, ...which }: KubeconfigOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { io } = session;
   refuseFormat(out);
   const at = clusterAt(session, name);

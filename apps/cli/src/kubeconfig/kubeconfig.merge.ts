@@ -3,13 +3,13 @@ import { stringify } from 'yaml';
 import { usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 
-interface Named {
+interface NamedEntry {
   readonly name: string;
 }
 interface Kubeconfig {
-  readonly clusters: readonly Named[];
-  readonly contexts: readonly (Named & { readonly context: Readonly<Record<string, unknown>> })[];
-  readonly users: readonly Named[];
+  readonly clusters: readonly NamedEntry[];
+  readonly contexts: readonly (NamedEntry & { readonly context: Readonly<Record<string, unknown>> })[];
+  readonly users: readonly NamedEntry[];
   readonly [field: string]: unknown;
 }
 
@@ -34,7 +34,7 @@ export const mergeKubeconfig = (existing: string, added: string, name: string): 
   });
 };
 
-const replaced = <Entry extends Named>(entries: readonly Entry[], entry: Entry): readonly Entry[] => [
+const replaced = <Entry extends NamedEntry>(entries: readonly Entry[], entry: Entry): readonly Entry[] => [
   ...entries.filter(({ name }) => name !== entry.name),
   entry,
 ];

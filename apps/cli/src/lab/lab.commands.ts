@@ -5,7 +5,7 @@ import { duration, integerBetween } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { labFaults, type LabFault, type LabOptions } from './lab.effects.js';
 
 const TIMES_MAX = 1_000_000;
@@ -33,7 +33,7 @@ const detailOf = ({ command, message, delayMs }: LabFault): string =>
     ...(message === undefined ? [] : [message]),
   ].join(': ');
 
-const faultsAnswer = (items: readonly LabFault[]): Answer => ({
+const faultsAnswer = (items: readonly LabFault[]): CommandOutput => ({
   data: items,
   table: {
     columns: ['kind', 'machine', 'times', 'detail', 'effect (simulated)'],
@@ -103,7 +103,7 @@ const setFault = async (
   session: Session,
   kind: LabFaultKind,
   { machine = '*', command, message, delay, times, ...lab }: SetOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const fault: LabFault = { kind, machine, command, message, delayMs: delay, times };
   const before = await labFaults(session, lab);
   return faultsAnswer(await labFaults(session, lab, [...before.filter((one) => !isSame(one, fault)), fault]));

@@ -5,7 +5,7 @@ import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/view
 import { confirm } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
-import { shownText, type Answer } from '../output/format.js';
+import { shownText, type CommandOutput } from '../output/format.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { planText } from '../upgrade/plan.text.js';
 import { orFail } from '../upgrade/upgrade.answers.js';
@@ -51,7 +51,7 @@ export const planChange = async ({ api }: Session, at: ClusterAt, manifest: Mani
 
 type Outcome = 'created' | 'configured' | 'unchanged';
 
-const answerOf = ({ cluster }: ClusterAt, manifest: ManifestView, outcome: Outcome, note = ''): Answer => ({
+const answerOf = ({ cluster }: ClusterAt, manifest: ManifestView, outcome: Outcome, note = ''): CommandOutput => ({
   data: manifest,
   table: `cluster/${cluster} ${outcome}${note}`,
   names: [cluster],
@@ -97,7 +97,7 @@ export const changeManifest = (
   at: ClusterAt,
   manifest: Manifest,
   options: ChangeOptions,
-): Promise<Answer> =>
+): Promise<CommandOutput> =>
   carryOut(
     session,
     at,
@@ -118,7 +118,7 @@ export const carryOut = async (
   at: ClusterAt,
   change: Change,
   options: ChangeOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { io } = session;
   if (options.wait !== true && options.timeout !== undefined)
     throw usageFailure('--timeout limits the watching, and nothing would be watched', 'Leave it out, or wait.');

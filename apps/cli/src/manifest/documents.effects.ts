@@ -1,14 +1,14 @@
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { shownText, type Answer } from '../output/format.js';
+import { shownText, type CommandOutput } from '../output/format.js';
 import { sourceText, type SourcedManifest } from '../document/manifest.document.js';
 
 export const titleOf = ({ manifest: { kind, metadata }, source }: SourcedManifest): string =>
   `${String(kind)} ${metadata.name} (${sourceText(source)})`;
 
-const textOf = ({ table }: Answer, columns: number): string => shownText(table, columns).trimEnd();
+const textOf = ({ table }: CommandOutput, columns: number): string => shownText(table, columns).trimEnd();
 
-const combined = (answers: readonly Answer[]): Answer => {
+const combined = (answers: readonly CommandOutput[]): CommandOutput => {
   const failed = answers.find(({ exit }) => exit !== undefined);
   return {
     data: answers.map(({ data }) => data),
@@ -29,12 +29,12 @@ const combined = (answers: readonly Answer[]): Answer => {
 export const inTurn = async (
   io: Pick<Io, 'err'>,
   documents: readonly SourcedManifest[],
-  one: (document: SourcedManifest) => Promise<Answer>,
+  one: (document: SourcedManifest) => Promise<CommandOutput>,
   { continues }: { readonly continues: boolean } = { continues: false },
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const [first] = documents;
   if (first !== undefined && documents.length === 1) return one(first);
-  const answers: Answer[] = [];
+  const answers: CommandOutput[] = [];
   for (const document of documents) {
     const answer = await one(document).catch((error: unknown) => {
       const done = answers.map((one) => textOf(one, Number.POSITIVE_INFINITY).replace(/\.$/, '')).join('; ');

@@ -8,7 +8,7 @@ import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { changeManifest, type ChangeOptions } from './change.effects.js';
 import { addChangeOptions } from './change.options.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 import { commandAt } from '../progress/stopped.watching.js';
 
@@ -52,7 +52,7 @@ const addHistory = (parent: Command, io: Io): void => {
     );
 };
 
-const historyAnswer = async ({ api, io }: Session, at: ClusterAt): Promise<Answer> => {
+const historyAnswer = async ({ api, io }: Session, at: ClusterAt): Promise<CommandOutput> => {
   const history = await api.get('/ns/{namespace}/clusters/{cluster}/manifest/generations', at);
   const { items, earlierLeftOut } = history;
   if (earlierLeftOut > 0)
@@ -74,7 +74,7 @@ const historyAnswer = async ({ api, io }: Session, at: ClusterAt): Promise<Answe
   };
 };
 
-const manifestAnswer = async ({ api }: Session, at: ClusterAt, generation: number): Promise<Answer> => {
+const manifestAnswer = async ({ api }: Session, at: ClusterAt, generation: number): Promise<CommandOutput> => {
   const manifest = exported(
     await api.get('/ns/{namespace}/clusters/{cluster}/manifest/generations/{generation}', {
       ...at,
@@ -115,7 +115,7 @@ const addRollback = (parent: Command, io: Io): void => {
   );
 };
 
-const rollBack = async (session: Session, at: ClusterAt, options: RollbackOptions): Promise<Answer> => {
+const rollBack = async (session: Session, at: ClusterAt, options: RollbackOptions): Promise<CommandOutput> => {
   const { api } = session;
   const current = await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
   const to = options.to ?? (await generationBefore(session, at));

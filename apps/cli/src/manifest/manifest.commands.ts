@@ -7,7 +7,7 @@ import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions } from '../command/waiting.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { applyTemplate, deleteTemplate, planTemplate } from '../template/template.effects.js';
 import { templateDiff } from '../template/template.document.js';
@@ -81,11 +81,11 @@ const addApply = (program: Command, io: Io): void => {
  * displayed.
  */
 const unlessTemplateMissing = async (
-  change: Promise<Answer>,
+  change: Promise<CommandOutput>,
   session: Session,
   manifest: ManifestDocument,
   all: readonly SourcedManifest[],
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   try {
     return await change;
   } catch (error) {
@@ -124,10 +124,10 @@ const difference = async (
   session: Session,
   document: SourcedManifest,
   all: readonly SourcedManifest[],
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { colors, outColumns } = session.io;
   const options = { colors, columns: outColumns() - (all.length > 1 ? INDENT.length : 0) };
-  const answer = (data: object, lines: readonly string[]): Answer => {
+  const answer = (data: object, lines: readonly string[]): CommandOutput => {
     const isHeaded = all.length > 1 && lines.length > 0;
     return diffAnswer(document, data, isHeaded ? [`${titleOf(document)}:`, ...lines.map(indented)] : lines);
   };
@@ -175,7 +175,7 @@ const specsOf = (before: { readonly spec: object } | undefined, planned: { reado
   after: planned.spec,
 });
 
-const diffAnswer = ({ manifest }: SourcedManifest, data: object, lines: readonly string[]): Answer => ({
+const diffAnswer = ({ manifest }: SourcedManifest, data: object, lines: readonly string[]): CommandOutput => ({
   data,
   table: lines.join('\n'),
   names: lines.length === 0 ? [] : [manifest.metadata.name],
@@ -209,7 +209,7 @@ const addEdit = (program: Command, io: Io): void => {
   );
 };
 
-const editCluster = async (session: Session, name: string, options: ChangeOptions): Promise<Answer> => {
+const editCluster = async (session: Session, name: string, options: ChangeOptions): Promise<CommandOutput> => {
   const { io, api } = session;
   const current = await api.get('/ns/{namespace}/clusters/{cluster}/manifest', clusterAt(session, name));
   const { metadata, ...others } = exported(current);
@@ -264,7 +264,11 @@ const addDelete = (program: Command, io: Io): void => {
     );
 };
 
-const deletion = async (session: Session, manifest: ManifestDocument, options: DeleteFilesOptions): Promise<Answer> => {
+const deletion = async (
+  session: Session,
+  manifest: ManifestDocument,
+  options: DeleteFilesOptions,
+): Promise<CommandOutput> => {
   const deleting = isTemplate(manifest)
     ? deleteTemplate(session, templateAddressOf(manifest, session), options)
     : deleteCluster(session, addressOf(manifest, session), options);

@@ -4,7 +4,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { quotaChangeOf, quotaSentence, quotaText, withQuota, type QuotaOptions } from '../connection/quota.options.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 
 export const addNamespaceCommands = (program: Command, io: Io): void => {
@@ -19,7 +19,7 @@ export const addNamespaceCommands = (program: Command, io: Io): void => {
   addDelete(namespace, io);
 };
 
-const namespacesAnswer = (items: readonly NamespaceView[]): Answer => ({
+const namespacesAnswer = (items: readonly NamespaceView[]): CommandOutput => ({
   data: items,
   table: {
     columns: ['name', optional('created', 1), prose('quota'), prose('description')],

@@ -8,7 +8,7 @@ import { duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import {
   addSelectionOptions,
   unlessPoolUnknown,
@@ -141,7 +141,7 @@ const act = async (
   { action, takesDown }: Definition,
   { cluster, nodes }: { readonly cluster: string; readonly nodes: readonly string[] },
   options: ActionOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   checkWaitOptions(options);
   const fields = fieldsOf(action, nodes, options);
   const which = selectionWords(cluster, nodes, options);
@@ -170,7 +170,7 @@ const act = async (
   );
 };
 
-const answerOf = (asked: NodeActionView, table: string): Answer => ({ data: asked, table, names: asked.nodes });
+const answerOf = (asked: NodeActionView, table: string): CommandOutput => ({ data: asked, table, names: asked.nodes });
 
 const addCancel = (parent: Command, io: Io): void => {
   addCommand(parent, {

@@ -10,7 +10,7 @@ import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, waitForAll, type WaitOptions } from '../command/waiting.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { poolOf } from '../pool/pool.commands.js';
 import { commandAt } from '../progress/stopped.watching.js';
 
@@ -86,7 +86,7 @@ const poolMeant = (manifest: ManifestView, at: ClusterAt, options: AddOptions): 
 
 const wordsOf = (count: number): string => (count === 1 ? 'one more worker' : `${count} more workers`);
 
-const inPool = async (session: Session, at: ClusterAt, pool: Pool, options: AddOptions): Promise<Answer> => {
+const inPool = async (session: Session, at: ClusterAt, pool: Pool, options: AddOptions): Promise<CommandOutput> => {
   const { count, onFailure, idempotencyKey } = options;
   const { api, io } = session;
   if (onFailure !== undefined)
@@ -112,7 +112,7 @@ const inNewPool = async (
   at: ClusterAt,
   { spec: { pools, controlPlane } }: ManifestView,
   { count, connection, machineType, onFailure, idempotencyKey, ...options }: AddOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { api, io } = session;
   const [model = controlPlane] = pools;
   const worker = [{ count, connection: connection ?? model.connection, spec: machineType ?? model.machineType }];

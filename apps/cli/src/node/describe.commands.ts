@@ -7,7 +7,7 @@ import { eventLine } from '../events/event.line.js';
 import { mentions } from '../events/mentions.js';
 import type { Io } from '../io/io.js';
 import { factLines, listed, type Fact } from '../output/facts.text.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 
 /** The number of latest events that are printed. */
 const EVENTS_SHOWN_MAX = 10;
@@ -23,7 +23,7 @@ export const addNodeDescribeCommand = (parent: Command, io: Io): void => {
   }).action(runs(io, describe));
 };
 
-const describe = async (session: Session, cluster: string, name: string): Promise<Answer> => {
+const describe = async (session: Session, cluster: string, name: string): Promise<CommandOutput> => {
   const { api } = session;
   const at = clusterAt(session, cluster);
   const node = await api.get('/ns/{namespace}/clusters/{cluster}/nodes/{node}', { ...at, node: name });

@@ -9,7 +9,7 @@ import { duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { AnsweredExit, CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer, Format } from '../output/format.js';
+import type { CommandOutput, Format } from '../output/format.js';
 import { stringify } from 'yaml';
 import { addSelectionOptions, type SelectionOptions } from './action.options.js';
 import { execOnNodes, outcomeOf, runOnNode, selectedNodes, TRUNCATED } from './exec.effects.js';
@@ -83,7 +83,7 @@ const exec = async (
   session: Session,
   { cluster, node, words }: Operands,
   options: ExecOptions,
-): Promise<Answer | undefined> => {
+): Promise<CommandOutput | undefined> => {
   const { pool, selector, all, timeout, parallel } = options;
   const isSelected = pool !== undefined || selector !== undefined || all === true;
   const named = isSelected || node === undefined ? [] : node.split(',').filter((name) => name !== '');
@@ -99,7 +99,7 @@ const exec = async (
   return execOnNodes(session, at, nodes, { request, parallel });
 };
 
-const shown = ({ io, format }: Session, view: NodeExecView): Answer | undefined => {
+const shown = ({ io, format }: Session, view: NodeExecView): CommandOutput | undefined => {
   const { exitCode, truncated, stdout, stderr } = outcomeOf(view);
   if (format !== 'table') return { data: { ...view, stdout, stderr }, table: '', names: [view.id], exit: exitCode };
   io.out(stdout);
@@ -146,7 +146,7 @@ const logs = async (
   cluster: string,
   node: string,
   { unit, lines, since, follow }: LogsOptions,
-): Promise<Answer | undefined> => {
+): Promise<CommandOutput | undefined> => {
   const at = clusterAt(session, cluster);
   const query = { unit, lines, sinceSeconds: since === undefined ? undefined : Math.ceil(since / MS_PER_SECOND) };
   const of = { node, unit: unit ?? 'kubelet' };

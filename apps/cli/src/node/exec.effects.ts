@@ -5,7 +5,7 @@ import type { Session } from '../command/session.js';
 import { failureText } from '../failure.text.js';
 import { AnsweredExit, CliFailure } from '../failures.js';
 import { exitCodeOf } from '../exit-codes.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { noneSelected, queryOf, refuseUnknownPools, type SelectionOptions } from './action.options.js';
 
 /** Shorter than the timeout of a request. */
@@ -143,7 +143,7 @@ export const execOnNodes = async (
   at: ClusterAt,
   nodes: readonly string[],
   { request, parallel }: OnNodes,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const limit = pLimit(parallel);
   const results: NodeResult[] = [];
   const one = async (node: string): Promise<void> => {
@@ -158,7 +158,7 @@ export const execOnNodes = async (
   return answerOf(session, results);
 };
 
-const answerOf = ({ format }: Session, results: readonly NodeResult[]): Answer => {
+const answerOf = ({ format }: Session, results: readonly NodeResult[]): CommandOutput => {
   const exit = exitOf(results);
   if (format === 'table') throw new AnsweredExit(exit);
   const items = results.map(({ node, outcome, failure }) => ({

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addCommand, runs } from '../command/command.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import {
   addSelectionOptions,
   unlessPoolUnknown,
@@ -23,7 +23,7 @@ const set = async (
   { cluster, nodes }: Which,
   options: HoldOptions,
   disabled: boolean,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const select = selectionOf(nodes, options);
   const { reason } = options;
   const at = clusterAt(session, cluster);

@@ -7,7 +7,7 @@ import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, waitForAll, type WaitOptions } from '../command/waiting.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import {
   addSelectionOptions,
   unlessPoolUnknown,
@@ -78,7 +78,7 @@ const replaceOne = async (
   session: Session,
   { cluster, node }: { readonly cluster: string; readonly node: string },
   options: ReplaceOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { io } = session;
   await confirm(io, { what: `${node} of ${cluster} will be replaced, and its machine deleted` }, options);
   const at = clusterAt(session, cluster);
@@ -100,7 +100,7 @@ const replaceAll = async (
   { cluster, nodes }: Which,
   select: ReturnType<typeof selectionOf>,
   options: ReplaceOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const at = clusterAt(session, cluster);
   const { seq, data: asked } = await unlessPoolUnknown(
     session,

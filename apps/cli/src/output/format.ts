@@ -10,7 +10,7 @@ export const DEFAULT_FORMAT: Format = 'table';
 export type Shown = Table | string | ((columns: number) => string);
 
 /** An answer in all output formats. */
-export interface Answer {
+export interface CommandOutput {
   /** The complete data, for json and yaml. */
   readonly data: unknown;
   readonly table: Shown;
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** The answer as text that ends with a newline, or an empty text. */
-export const answerText = (answer: Answer, format: Format, columns = Number.POSITIVE_INFINITY): string => {
+export const answerText = (answer: CommandOutput, format: Format, columns = Number.POSITIVE_INFINITY): string => {
   switch (format) {
     case 'table':
       return endLine(shownText(answer.table, columns));

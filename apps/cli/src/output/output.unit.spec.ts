@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { formatDuration, parseDuration } from './duration.js';
-import { answerText, type Answer } from './format.js';
+import { answerText, type CommandOutput } from './format.js';
 import { tableText } from './table.js';
 
 describe('durations', () => {
@@ -51,7 +51,7 @@ describe('a table', () => {
 });
 
 describe('an answer', () => {
-  const answer: Answer = {
+  const answer: CommandOutput = {
     data: [{ name: 'demo', phase: 'Failed' }],
     table: { columns: ['name'], rows: [['demo']], empty: '' },
     names: ['demo'],

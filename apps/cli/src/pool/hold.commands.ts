@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addCommand, runs } from '../command/command.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 
 interface Request {
   readonly cluster: string;
@@ -11,7 +11,7 @@ interface Request {
   readonly reason: string;
 }
 
-const set = async (session: Session, { cluster, name, ...request }: Request): Promise<Answer> => {
+const set = async (session: Session, { cluster, name, ...request }: Request): Promise<CommandOutput> => {
   const { data: updates } = await session.api.put(
     '/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates',
     { ...clusterAt(session, cluster), pool: name },

@@ -13,7 +13,7 @@ import { DRY_RUN } from '../api/manifests.js';
 import { carryOut, changeManifest, type Change, type ChangeOptions } from '../manifest/change.effects.js';
 import { exported, type DeclaredPool } from '../document/manifest.document.js';
 import { factLines, listed, type Fact } from '../output/facts.text.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 import { addBootstrapDataCommand } from './bootstrap.command.js';
 import { addHoldCommands } from './hold.commands.js';
@@ -53,7 +53,7 @@ type Status = NonNullable<ManifestView['status']>['pools'][number];
 const statusOf = ({ status }: ManifestView, name: string): Status | undefined =>
   status?.pools.find((pool) => pool.name === name);
 
-const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => ({
+const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): CommandOutput => ({
   data: pools.map((pool) => ({ ...pool, status: statusOf(manifest, pool.name) })),
   table: {
     columns: [

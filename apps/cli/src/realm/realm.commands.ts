@@ -9,7 +9,7 @@ import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 import { untilLooked } from './look.effects.js';
 
@@ -30,7 +30,7 @@ const STATES: Readonly<Record<RealmView['state'], string>> = {
 const stateOf = ({ state, reason }: RealmView): string =>
   reason === '' ? STATES[state] : `${STATES[state]} (${reason})`;
 
-const realmsAnswer = (items: readonly RealmView[]): Answer => ({
+const realmsAnswer = (items: readonly RealmView[]): CommandOutput => ({
   data: items,
   table: {
     columns: ['name', optional('provider', 1), 'issuer', 'clusters', prose('message')],

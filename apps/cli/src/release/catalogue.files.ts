@@ -5,7 +5,7 @@ import {
   parseReleaseCatalogue,
   RELEASE_CATALOGUE_LENGTH_MAX,
   signatureOf,
-  WorldFailure,
+  ExternalFailure,
 } from '@fairlead/contracts';
 import { openSource } from '@fairlead/mirror';
 import type { Schemas } from '@fairlead/api-client';
@@ -37,7 +37,7 @@ export const readCatalogue = async (source: string, io: Io): Promise<Schemas['Re
   try {
     return { catalogue: await read(name), signatures: await read(signatureOf(name)) };
   } catch (error) {
-    if (!(error instanceof WorldFailure)) throw error;
+    if (!(error instanceof ExternalFailure)) throw error;
     throw failure(`${error.operation} of ${error.target} failed: ${error.message}`);
   }
 };

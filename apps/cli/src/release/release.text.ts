@@ -1,5 +1,5 @@
 import type { ReleaseSignersView, ReleaseView } from '../api/views.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 
 export const VERIFIED: Readonly<Record<ReleaseView['verified'], string>> = {
@@ -10,7 +10,7 @@ export const VERIFIED: Readonly<Record<ReleaseView['verified'], string>> = {
 
 const stateOf = ({ withdrawn }: ReleaseView): string => (withdrawn === null ? '' : `withdrawn: ${withdrawn}`);
 
-export const listAnswer = (items: readonly ReleaseView[]): Answer => ({
+export const listAnswer = (items: readonly ReleaseView[]): CommandOutput => ({
   data: items,
   table: {
     columns: ['version', 'verified', 'etcd', optional('coredns', 2), optional('pause', 1), 'origin', prose('state')],
@@ -56,13 +56,13 @@ const releaseText = (item: ReleaseView): string =>
     ...digestLines(item),
   ].join('\n');
 
-export const releaseAnswer = (item: ReleaseView): Answer => ({
+export const releaseAnswer = (item: ReleaseView): CommandOutput => ({
   data: item,
   table: releaseText(item),
   names: [item.version],
 });
 
-export const signersAnswer = (view: ReleaseSignersView): Answer => ({
+export const signersAnswer = (view: ReleaseSignersView): CommandOutput => ({
   data: view,
   table: {
     columns: ['signer', 'trusted', 'catalogue', 'expires'],

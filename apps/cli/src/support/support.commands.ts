@@ -8,7 +8,7 @@ import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { deadlineAfter } from '../time/deadline.js';
 import { knownSecrets } from './known.secrets.js';
 import { localParts, partsOf, type Part } from './parts.js';
@@ -160,7 +160,11 @@ const partsToRead = async (session: Session, cluster: string | undefined): Promi
   return partsOf(session, cluster);
 };
 
-const support = async (session: Session, cluster: string | undefined, options: SupportOptions): Promise<Answer> => {
+const support = async (
+  session: Session,
+  cluster: string | undefined,
+  options: SupportOptions,
+): Promise<CommandOutput> => {
   const { io } = session;
   if (options.dryRun === true) {
     const listed = partsOf(session, cluster).map(({ path, what }) => ({ path, what }));

@@ -5,7 +5,7 @@ import { addConfirmOption, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import { yamlOf } from '../document/manifest.document.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { prose } from '../output/table.js';
 import { deleteTemplate } from './template.effects.js';
 import { exportedTemplate, templateRows } from './template.document.js';
@@ -23,7 +23,7 @@ export const addTemplateCommands = (program: Command, io: Io): void => {
   addDelete(template, io);
 };
 
-const templatesAnswer = (items: readonly TemplateView[]): Answer => ({
+const templatesAnswer = (items: readonly TemplateView[]): CommandOutput => ({
   data: items,
   table: {
     columns: ['name', 'version', 'deprecated', 'clusters', prose('description')],
@@ -81,7 +81,7 @@ const addExport = (parent: Command, io: Io): void => {
   );
 };
 
-const setDeprecated = async (session: Session, template: string, deprecated: boolean): Promise<Answer> => {
+const setDeprecated = async (session: Session, template: string, deprecated: boolean): Promise<CommandOutput> => {
   const at = { namespace: session.namespace, template };
   const read = await session.api.get('/ns/{namespace}/cluster-templates/{template}', at);
   const { resourceVersion } = read.metadata;

@@ -4,7 +4,7 @@ import type { TemplateAt, TemplateView } from '../api/views.js';
 import { confirm, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import type { ManifestDocument } from '../document/manifest.document.js';
-import { shownText, type Answer } from '../output/format.js';
+import { shownText, type CommandOutput } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { templateDiff } from './template.document.js';
 
@@ -36,7 +36,7 @@ export interface TemplateOptions {
   readonly yes?: true;
 }
 
-const answerOf = ({ template }: TemplateAt, data: TemplateView, outcome: string): Answer => ({
+const answerOf = ({ template }: TemplateAt, data: TemplateView, outcome: string): CommandOutput => ({
   data,
   table: `template/${template} ${outcome}`,
   names: [template],
@@ -54,7 +54,7 @@ export const applyTemplate = async (
   at: TemplateAt,
   manifest: ManifestDocument,
   options: TemplateOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { io, api } = session;
   const { before, planned } = await planTemplate(session, at, manifest);
   const isChanged = templateDiff(before, planned, { colors: io.colors, columns: io.outColumns() }).length > 0;
@@ -78,7 +78,7 @@ export const deleteTemplate = async (
   { io, api }: Session,
   at: TemplateAt,
   options: ConfirmOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { template } = at;
   await confirm(io, { question: `Delete the template ${template}?` }, options);
   await api.delete('/ns/{namespace}/cluster-templates/{template}', at);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEFAULT_KUBERNETES_VERSION, fnv1a32, mirrorPaths, WorldFailure } from '@fairlead/contracts';
+import { DEFAULT_KUBERNETES_VERSION, fnv1a32, mirrorPaths, ExternalFailure } from '@fairlead/contracts';
 import { cacheFolder, localMirror } from '@fairlead/mirror';
 import { ensureRootfs, findings, hasRootfs, obstacles, openLocal, packagesOf, type Local } from '@fairlead/nspawn';
 import { CliFailure } from '../failures.js';
@@ -108,7 +108,7 @@ const ensureNetwork = async (local: Local, dataDir: string) => {
     try {
       return await local.networks.ensure(NETWORK, cidr);
     } catch (error) {
-      if (!(error instanceof WorldFailure) || error.retryable) throw error;
+      if (!(error instanceof ExternalFailure) || error.retryable) throw error;
       last = error;
     }
   }
@@ -120,7 +120,7 @@ const friendly = async <Result>(work: () => Result | Promise<Result>): Promise<R
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof WorldFailure)) throw error;
+    if (!(error instanceof ExternalFailure)) throw error;
     const message = `${error.operation} failed: ${error.message}`;
     throw new CliFailure('failed', { code: 'cli.hosts-failed', message, cause: error });
   }

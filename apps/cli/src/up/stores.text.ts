@@ -1,9 +1,9 @@
 import type { StoreReport } from '@fairlead/event-sourcing/streams';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { prose } from '../output/table.js';
 
 /** Everything that Fairlead keeps in NATS, and what differs from what was asked for. */
-export const storesAnswer = (stores: readonly StoreReport[]): Answer => ({
+export const storesAnswer = (stores: readonly StoreReport[]): CommandOutput => ({
   data: {
     stores: stores.map(({ name, kind, replicas, inSync, notes }) => ({
       name,

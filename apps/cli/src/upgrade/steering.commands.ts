@@ -7,7 +7,7 @@ import { addWaitOptions, checkWaitOptions } from '../command/waiting.js';
 import type { Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { orFail, summaryAnswer } from './upgrade.answers.js';
 import { followUpgrade, isOver, steerUpgrade } from './upgrade.follow.effects.js';
 import { addWhichOption, upgradeMeant, type WhichUpgrade } from './upgrade.options.js';
@@ -138,7 +138,7 @@ const addSteering = (parent: Command, definition: SteeringDefinition, io: Io): v
   );
 };
 
-interface Said {
+interface SteeringWords {
   readonly name: string;
   readonly argument: string;
   readonly options: SteeringOptions;
@@ -146,9 +146,9 @@ interface Said {
 
 const steer = async (
   session: Session,
-  { name, argument, options }: Said,
+  { name, argument, options }: SteeringWords,
   definition: SteeringDefinition,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { api, io } = session;
   checkWaitOptions(options);
   const at: ClusterAt = clusterAt(session, name);

@@ -2,7 +2,7 @@ import type { UpgradeSummary, UpgradeView } from '../api/views.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { optional, prose } from '../output/table.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { planText, targetText } from './plan.text.js';
@@ -18,7 +18,7 @@ const statusOf = ({ phase, message }: UpgradeSummary): string => {
   return others.length === 0 ? first : `${first}; and ${others.length} more`;
 };
 
-export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): Answer => ({
+export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): CommandOutput => ({
   data: upgrades,
   table: {
     columns: [
@@ -40,21 +40,21 @@ export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): Answer => (
   names: upgrades.map(({ id }) => id),
 });
 
-export const planAnswer = (upgrade: UpgradeView): Answer => ({
+export const planAnswer = (upgrade: UpgradeView): CommandOutput => ({
   data: upgrade,
   table: (columns) => planText(upgrade, columns),
   names: [upgrade.id],
 });
 
 /** The upgrade as a tree; to a file or a pipe in full width. */
-export const statusAnswer = (upgrade: UpgradeView, io: Io, all: boolean): Answer => {
+export const statusAnswer = (upgrade: UpgradeView, io: Io, all: boolean): CommandOutput => {
   const tree = upgradeTree(upgrade, { agoMs: 0, all });
   const shown = (columns: number): string => linesOfTree(tree, { columns, colors: io.colors }).join('\n');
   return { data: upgrade, table: shown, names: [upgrade.id] };
 };
 
 /** One line for what is left to say after everything was watched, or before anything can be seen. */
-export const summaryAnswer = (upgrade: UpgradeView): Answer => {
+export const summaryAnswer = (upgrade: UpgradeView): CommandOutput => {
   const { phase, message, nodesDone, nodesTotal, elapsedMs } = upgrade;
   const time = elapsedMs === null ? '' : ` after ${formatDuration(elapsedMs)}`;
   const words = message === '' ? '' : `: ${message}`;

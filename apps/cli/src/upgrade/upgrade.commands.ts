@@ -8,7 +8,7 @@ import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { planText } from './plan.text.js';
 import { addSteeringCommands } from './steering.commands.js';
 import { orFail, planAnswer, statusAnswer, summaryAnswer, upgradesAnswer } from './upgrade.answers.js';
@@ -115,7 +115,7 @@ export const runUpgrade = async (
   at: ClusterAt,
   request: UpgradeFields,
   options: RunOptions,
-): Promise<Answer> => {
+): Promise<CommandOutput> => {
   const { api, io } = session;
   if (options.yes !== true && io.ask === undefined)
     throw usageFailure(
@@ -158,7 +158,7 @@ const leftPlanned = (at: ClusterAt, upgrade: UpgradeView): CliFailure =>
   });
 
 /** What is left to say after everything was watched. */
-const watched = async (session: Session, at: ClusterAt, id: string, options: WatchOptions): Promise<Answer> => {
+const watched = async (session: Session, at: ClusterAt, id: string, options: WatchOptions): Promise<CommandOutput> => {
   const { api, io } = session;
   if (options.wait === false) {
     io.err(`Watch it with "fairlead upgrade status ${at.cluster} --watch".\n`);

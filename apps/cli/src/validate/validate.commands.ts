@@ -8,7 +8,7 @@ import { readManifests, type FileOptions } from '../document/manifest.files.stor
 import { failureText } from '../failure.text.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { CommandOutput } from '../output/format.js';
 import { verdictsOf, type Verdict } from './verdicts.js';
 
 export const addValidateCommands = (program: Command, io: Io): void => {
@@ -41,7 +41,7 @@ const addValidate = (program: Command, io: Io): void => {
 const placeOf = ({ file, line }: Verdict['faults'][number]): string => `${file}:${line}`;
 
 /** Faults are the answer: they are on standard output only as data; for a person they look as every other failure does. */
-const validate = async (session: Session, options: FileOptions): Promise<Answer> => {
+const validate = async (session: Session, options: FileOptions): Promise<CommandOutput> => {
   const { io } = session;
   const sourced = await readManifests(options, io);
   for (const one of sourced) refuseForeignNamespace(one, session);

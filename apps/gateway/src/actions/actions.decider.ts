@@ -11,21 +11,21 @@ import {
 } from '@fairlead/contracts';
 import { majorityOf } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { isReplaced } from '../lifecycle/additions.js';
+import { isReplaced } from '../lifecycle/node.requests.js';
 import { refuseBesideActionOf } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
-import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { isForeign, membershipAfter, type ClusterMembership } from '../lifecycle/membership.js';
 import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
 
 export type RequestAction = Command<
   'RequestAction',
-  Named & {
+  NamedCluster & {
     readonly requestId: string;
     readonly action: NodeActionKind;
     readonly select: NodeSelection;
@@ -37,14 +37,17 @@ export type RequestAction = Command<
   }
 >;
 /** `operation`: the id of the event that requested it. */
-export type CancelAction = Command<'CancelAction', Named & { readonly operation: string; readonly reason: string }>;
+export type CancelAction = Command<
+  'CancelAction',
+  NamedCluster & { readonly operation: string; readonly reason: string }
+>;
 export type ActionsCommand = RequestAction | CancelAction;
 
 type ActionRequestFact = Fact<'NodeActionRequested' | 'NodeActionCancelled'>;
 
 /** The cluster of a name, its nodes, and what was asked of them. */
 export interface ActionsState {
-  readonly cluster: PresentCluster | undefined;
+  readonly cluster: ClusterMembership | undefined;
   readonly upgrade: PhasedUpgrade | undefined;
   /** Nodes that stay cordoned until someone asks for the end. */
   readonly cordoned: ReadonlySet<string>;
@@ -53,9 +56,12 @@ export interface ActionsState {
 /** More are refused, so that the state of a cluster stays small. */
 const REQUESTS_OPEN_MAX = 20;
 
-const named = ({ namespace, cluster }: Named): { namespace: string; cluster: string } => ({ namespace, cluster });
+const named = ({ namespace, cluster }: NamedCluster): { namespace: string; cluster: string } => ({
+  namespace,
+  cluster,
+});
 
-const hindranceOf = ({ cluster, upgrade }: ActionsState, { data }: RequestAction): Refusal | undefined => {
+const blockingWork = ({ cluster, upgrade }: ActionsState, { data }: RequestAction): Refusal | undefined => {
   if (cluster === undefined) return refuse('cluster.unknown', named(data));
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
   const action = `${data.action} a node`;
@@ -68,7 +74,7 @@ const hindranceOf = ({ cluster, upgrade }: ActionsState, { data }: RequestAction
 
 /** C8, as agents report it; it is checked again before each node. */
 const breaksQuorum = (
-  { nodes }: PresentCluster,
+  { nodes }: ClusterMembership,
   { action }: RequestAction['data'],
   node: string,
 ): Refusal | undefined => {
@@ -83,7 +89,7 @@ const breaksQuorum = (
 /** Why a node that was named cannot be asked for it. */
 const faultOf = (
   state: ActionsState,
-  cluster: PresentCluster,
+  cluster: ClusterMembership,
   data: RequestAction['data'],
   node: string,
 ): Refusal | undefined => {
@@ -103,7 +109,7 @@ const isIdle = ({ cordoned }: ActionsState, { action }: RequestAction['data'], n
 /** Nodes that were named must all be able to; of a pool, or of all, those that are not take no part. */
 const takingPart = (
   state: ActionsState,
-  cluster: PresentCluster,
+  cluster: ClusterMembership,
   data: RequestAction['data'],
 ): readonly string[] | Refusal => {
   const selected = selectNodes(cluster.nodes, data.select, data);
@@ -121,7 +127,7 @@ const takingPart = (
 
 const request = (state: ActionsState, command: RequestAction): readonly ActionRequestFact[] | Refusal => {
   const { data } = command;
-  const hindrance = hindranceOf(state, command);
+  const hindrance = blockingWork(state, command);
   if (hindrance !== undefined || state.cluster === undefined) return hindrance ?? nothing;
   const nodes = takingPart(state, state.cluster, data);
   if (isRefusal(nodes)) return nodes;
@@ -175,7 +181,7 @@ export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> =
   decide: (state, command) => (command.type === 'RequestAction' ? request(state, command) : cancel(state, command)),
 
   evolve: (state, event) => {
-    const cluster = presentAfter(state.cluster, event);
+    const cluster = membershipAfter(state.cluster, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { ...actions.initial, cluster };
     if (isForeign(cluster, event)) return state;
     return {

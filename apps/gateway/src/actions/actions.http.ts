@@ -18,7 +18,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import { actions, type ActionsCommand, type ActionsState } from './actions.decider.js';
 
 const ID_LENGTH = 16;
@@ -35,17 +35,17 @@ const ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeActionVoided',
 ]);
 
-interface Asked {
+interface RequestedAction {
   readonly requestId: string;
   readonly action: NodeActionKind;
   readonly nodes: readonly string[];
 }
 
-const askedIn = (events: readonly StoredEvent[]): Asked | undefined =>
+const askedIn = (events: readonly StoredEvent[]): RequestedAction | undefined =>
   events.flatMap((event) => (event.type === 'NodeActionRequested' ? [event.data] : []))[0];
 
 /** The last node of the request is through. */
-const endOf = (asked: Asked | undefined): ((event: StoredEvent) => boolean) => {
+const endOf = (asked: RequestedAction | undefined): ((event: StoredEvent) => boolean) => {
   const left = new Set(asked?.nodes);
   return (event) => {
     if (event.type === 'ClusterDeletionRequested') return true;
@@ -103,7 +103,7 @@ export class ActionsHttp {
     const data = { ...path, ...request, requestId, expiresAt };
     const decided = await this.decide({ type: 'RequestAction', data }, exchange.caller);
     const asked = askedIn(decided.events);
-    return this.answers.of(exchange, decided, {
+    return this.answers.respond(exchange, decided, {
       address: path,
       location: operationLocation(path),
       isOver: endOf(asked),
@@ -137,7 +137,7 @@ export class ActionsHttp {
     const command: ActionsCommand = { type: 'CancelAction', data: { ...path, operation, reason } };
     const decided = await this.decide(command, exchange.caller);
     const found = decided.state.cluster?.actions.find((one) => one.operation === operation);
-    return this.answers.of(exchange, decided, {
+    return this.answers.respond(exchange, decided, {
       address: path,
       location: `/ns/${path.namespace}/clusters/${path.cluster}/operations/${operation}`,
       view: () => ({
@@ -151,6 +151,6 @@ export class ActionsHttp {
 
   private async decide(command: ActionsCommand, caller: Caller): Promise<Decided<ActionsState>> {
     const { namespace, cluster } = command.data;
-    return orRefuse(await this.handle(actions, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
+    return unwrap(await this.handle(actions, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
   }
 }

@@ -13,7 +13,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import validRange from 'semver/ranges/valid.js';
 import { certificateFault } from '@fairlead/parsers/certificates';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import {
   applications,
   type RegisterApplication,
@@ -34,9 +34,9 @@ export class ApplicationCommands {
     caller: Caller,
   ): Promise<Decided<RegisteredApplications>> {
     const { range, ca } = settings;
-    if (validRange(range) === null) throw new Refused(refuse('application.range-invalid', { range }, 'range'));
+    if (validRange(range) === null) throw new RefusalError(refuse('application.range-invalid', { range }, 'range'));
     const reason = ca === undefined ? undefined : certificateFault(ca);
-    if (reason !== undefined) throw new Refused(refuse('application.ca-invalid', { reason }, 'ca'));
+    if (reason !== undefined) throw new RefusalError(refuse('application.ca-invalid', { reason }, 'ca'));
     const decided = await this.decide({ type: 'RegisterApplication', data: { application, settings } }, caller);
     // Nothing is sealed for a request that is refused.
     if (password === undefined) await this.secrets.delete(applicationSecretRef(application));
@@ -59,6 +59,6 @@ export class ApplicationCommands {
     command: RegisterApplication | SyncApplication | RemoveApplication,
     caller: Caller,
   ): Promise<Decided<RegisteredApplications>> {
-    return orRefuse(await this.handle(applications, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(applications, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 }

@@ -10,13 +10,16 @@ import { applicationsAfter, NO_APPLICATIONS, type RegisteredApplications } from 
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 
-interface Named {
+interface NamedApplication {
   readonly application: ApplicationName;
 }
 
-export type RegisterApplication = Command<'RegisterApplication', Named & { readonly settings: ApplicationSettings }>;
-export type SyncApplication = Command<'SyncApplication', Named>;
-export type RemoveApplication = Command<'RemoveApplication', Named>;
+export type RegisterApplication = Command<
+  'RegisterApplication',
+  NamedApplication & { readonly settings: ApplicationSettings }
+>;
+export type SyncApplication = Command<'SyncApplication', NamedApplication>;
+export type RemoveApplication = Command<'RemoveApplication', NamedApplication>;
 
 type ApplicationFact = Fact<'ApplicationRegistered' | 'ApplicationSyncRequested' | 'ApplicationRemoved'>;
 

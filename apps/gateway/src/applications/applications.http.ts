@@ -19,7 +19,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { ApplicationCommands } from './applications.commands.js';
 import { ApplicationQueries } from './applications.queries.js';
 
@@ -86,7 +86,7 @@ export class ApplicationsHttp {
     await untilShown(this.positions, minSeq);
     await this.shown(application);
     const view = await this.queries.version(application, version);
-    if (view === undefined) throw new Refused(refuse('application.version-not-found', { application, version }));
+    if (view === undefined) throw new RefusalError(refuse('application.version-not-found', { application, version }));
     return view;
   }
 
@@ -164,7 +164,7 @@ export class ApplicationsHttp {
 
   private async shown(application: string): Promise<ApplicationView> {
     const view = await this.queries.one(application);
-    if (view === undefined) throw new Refused(refuse('application.not-found', { application }));
+    if (view === undefined) throw new RefusalError(refuse('application.not-found', { application }));
     return view;
   }
 }

@@ -2,7 +2,7 @@ import { EVERY_NAMESPACE, refuse } from '@fairlead/contracts';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { HttpRequest } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { ACCESS, KIT_PATHS, type Access } from '../access/access.js';
 import { mayEverywhere, mayIn, mayInSome, type Identity } from '../access/identity.js';
@@ -29,7 +29,7 @@ export class AccessGuard implements CanActivate {
       context.getClass(),
     ]);
     if (needed?.kind === 'public' || (needed === undefined && KIT_PATHS.has(request.path))) return true;
-    if (request.identity === undefined) throw new Refused(refuse('auth.token-missing'));
+    if (request.identity === undefined) throw new RefusalError(refuse('auth.token-missing'));
     const { identity } = request;
     const namespace = request.params['namespace'] ?? EVERY_NAMESPACE;
     this.requireRole(identity, asked(needed, request), namespace);
@@ -46,13 +46,13 @@ export class AccessGuard implements CanActivate {
         return;
       case 'namespace':
         if (mayIn(identity, needed.role, namespace)) return;
-        throw new Refused(roleMissing(needed.role, namespace));
+        throw new RefusalError(roleMissing(needed.role, namespace));
       case 'some-namespace':
         if (mayInSome(identity, needed.role)) return;
-        throw new Refused(roleMissing(needed.role, EVERY_NAMESPACE));
+        throw new RefusalError(roleMissing(needed.role, EVERY_NAMESPACE));
       case 'everywhere':
         if (mayEverywhere(identity, needed.role)) return;
-        throw new Refused(roleMissing(needed.role, EVERY_NAMESPACE));
+        throw new RefusalError(roleMissing(needed.role, EVERY_NAMESPACE));
       case undefined:
         throw new Error('the route has no access decorator');
     }

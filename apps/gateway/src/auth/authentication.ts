@@ -2,7 +2,7 @@ import { refuse, type Refusal } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { bothBases, LADYBUG } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { KIT_PATHS } from '../access/access.js';
 import { UNKNOWN, type Credential } from './credential.js';
 import { FailureLimit } from './failures.limit.js';
@@ -35,8 +35,8 @@ const credentialOf = (request: HttpRequest): Credential => {
   if (token !== undefined) return { kind: 'token', text: token };
   const asking = askingOf(request);
   const session = authorization === undefined ? sessionIn(asking) : undefined;
-  if (session === undefined) throw new Refused(refuse('auth.token-missing'));
-  if (!isFromOwnPage(asking)) throw new Refused(refuse('session.other-origin'));
+  if (session === undefined) throw new RefusalError(refuse('auth.token-missing'));
+  if (!isFromOwnPage(asking)) throw new RefusalError(refuse('session.other-origin'));
   return { kind: 'session', text: session };
 };
 
@@ -65,7 +65,7 @@ export class Authentication {
     const address = request.ip ?? '';
     const hash = hashOf(text).toString('base64');
     const found = await this.limit.inTurn(address, hash, lookUp);
-    if (found.kind !== 'known') throw new Refused(this.refusalOf(found, kind, { address, hash }));
+    if (found.kind !== 'known') throw new RefusalError(this.refusalOf(found, kind, { address, hash }));
     this.limit.succeeded(hash);
     request.identity = found.identity;
   }

@@ -6,7 +6,7 @@ import { askingOf } from './session.request.js';
 import { sessionCookie } from './session.rules.js';
 import { Documented } from '../http/documented.js';
 import { headerText, type HttpRequest, type HttpResponse } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { Issuer } from './issuer.client.js';
 import { IssuerUnavailable } from './issuer.fetch.js';
 import { endedSignInCookie, newSignInSecret, proofOf, signInCookie, signInSecretIn } from './sign-in.proof.js';
@@ -113,13 +113,13 @@ export class IssuerHttp {
   }
 
   private settings(): OidcSettings {
-    if (this.issuer.settings === undefined) throw new Refused(refuse('issuer.none'));
+    if (this.issuer.settings === undefined) throw new RefusalError(refuse('issuer.none'));
     return this.issuer.settings;
   }
 
   private forPage(): ForPage {
     const { pageUrl } = this.settings();
-    if (pageUrl === undefined) throw new Refused(refuse('issuer.no-page'));
+    if (pageUrl === undefined) throw new RefusalError(refuse('issuer.no-page'));
     const redirectUri = `${pageUrl}/${ISSUER_SIGN_IN}/${CALLBACK}`;
     return { pageUrl, redirectUri, isSecure: pageUrl.startsWith('https:') };
   }

@@ -2,7 +2,7 @@ import type { Refusal } from '@fairlead/contracts';
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
 import type { HttpRequest } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 
 /** Answers nothing to a token that ended or was revoked while the answer was made. What the request recorded stays recorded. */
 @Injectable()
@@ -11,7 +11,7 @@ export class RevokedInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<HttpRequest>();
     return next.handle().pipe(
       map((body: unknown) => {
-        if (request.tokenEnded?.aborted === true) throw new Refused(request.tokenEnded.reason as Refusal);
+        if (request.tokenEnded?.aborted === true) throw new RefusalError(request.tokenEnded.reason as Refusal);
         return body;
       }),
     );

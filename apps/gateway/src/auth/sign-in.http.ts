@@ -6,7 +6,7 @@ import type { Identity } from '../access/identity.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { Authentication, SIGN_IN } from './authentication.js';
 import { askingOf } from './session.request.js';
 import { endedCookie, isFromOwnPage, isLoopback, sessionCookie } from './session.rules.js';
@@ -20,7 +20,7 @@ import { whoamiView } from './whoami.http.js';
 const NO_STORE = ['Cache-Control', 'no-store'] as const;
 
 const refuseElsewhere = ({ socket }: HttpRequest): void => {
-  if (!isLoopback(socket.remoteAddress)) throw new Refused(refuse('session.code-elsewhere'));
+  if (!isLoopback(socket.remoteAddress)) throw new RefusalError(refuse('session.code-elsewhere'));
 };
 
 /** How a browser gets a session, which stands for an API token and opens no more than it. */
@@ -52,7 +52,7 @@ export class SignInHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<WhoamiView> {
     const asking = askingOf(http);
-    if (!isFromOwnPage(asking)) throw new Refused(refuse('session.other-origin'));
+    if (!isFromOwnPage(asking)) throw new RefusalError(refuse('session.other-origin'));
     const identity = await this.identityOf(request, http);
     const session = await this.store.begin(identity.tokenId, this.clock.now(), identity.expiresAt);
     response.setHeader(...NO_STORE);
@@ -78,7 +78,7 @@ export class SignInHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<SignInCodeView> {
     refuseElsewhere(http);
-    if (identity.isUser === true) throw new Refused(refuse('session.code-user'));
+    if (identity.isUser === true) throw new RefusalError(refuse('session.code-user'));
     const { token: code, expiresAt } = await this.store.issueCode(identity.tokenId, this.clock.now());
     response.setHeader(...NO_STORE);
     return { kind: 'SignInCode', code, expiresAt: expiresAt.toISOString() };

@@ -12,7 +12,7 @@ import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { audit } from '../events/audit.decider.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, refuseAny, Refused } from '../http/refused.js';
+import { unwrap, throwIfRefused, RefusalError } from '../http/refusal.error.js';
 import { beyondOf, expiryFaults, mayManage, type Grant } from '../access/identity.js';
 import { roleMissing } from './role.missing.js';
 import { TokenSessions } from './token.sessions.js';
@@ -37,9 +37,9 @@ export class TokenCommands {
     caller: Caller,
   ): Promise<CreatedTokenView & { readonly seq: number }> {
     const beyond = beyondOf(caller.identity, roles);
-    if (beyond !== undefined) throw new Refused(roleMissing('admin', beyond.namespace));
+    if (beyond !== undefined) throw new RefusalError(roleMissing('admin', beyond.namespace));
     const end = expiresAt === undefined ? undefined : new Date(expiresAt);
-    refuseAny(expiryFaults(caller.identity, end, this.clock.now()));
+    throwIfRefused(expiryFaults(caller.identity, end, this.clock.now()));
     const ending = end === undefined ? {} : { expiresAt: end.toISOString() };
     const fresh = newToken();
     // On record before it opens anything.
@@ -51,7 +51,7 @@ export class TokenCommands {
       return since === undefined ? grant : { ...grant, since };
     });
     const opens = await this.store.insertOrReplace({ id, name, sha256, roles: grants, createdAt, expiresAt: end });
-    if (!opens) throw new Refused(refuse('token.unknown', { id }));
+    if (!opens) throw new RefusalError(refuse('token.unknown', { id }));
     return { id, kind: 'Token', name, roles, createdTime: createdAt.toISOString(), ...ending, token, seq };
   }
 
@@ -78,7 +78,7 @@ export class TokenCommands {
     cause: ReturnType<typeof causeOf>,
   ) {
     const fact = { type: 'ApiTokenCreated', data: { id, ...data, sha256: sha256.toString('hex') } } as const;
-    return orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, cause));
+    return unwrap(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, cause));
   }
 
   /** Closed before it is on record: what must no longer open does not wait for the log. */
@@ -89,9 +89,9 @@ export class TokenCommands {
       mayRevoke: (token) => mayManage(caller.identity, token),
       at: this.clock.now(),
     });
-    if (outcome !== 'revoked') throw new Refused(refuse(`token.${outcome}`, { id }));
+    if (outcome !== 'revoked') throw new RefusalError(refuse(`token.${outcome}`, { id }));
     this.sessions.end(id);
     const fact = { type: 'ApiTokenRevoked', data: { id } } as const;
-    return orRefuse(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller))).seq;
+    return unwrap(await this.handle(audit, AUDIT, { type: 'Record', data: fact }, causeOf(caller))).seq;
   }
 }

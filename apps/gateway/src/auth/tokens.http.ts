@@ -9,7 +9,7 @@ import type { HttpResponse } from '../http/http.types.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
-import { refuseAny } from '../http/refused.js';
+import { throwIfRefused } from '../http/refusal.error.js';
 import { RoleInSomeNamespace } from '../access/access.js';
 import { grantFaults, mayManage } from '../access/identity.js';
 import { TokenCommands } from './token.commands.js';
@@ -68,7 +68,7 @@ export class TokensHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<CreatedTokenView> {
     const { namespaces } = await this.registry.latest();
-    refuseAny(grantFaults(request.roles, namespaces));
+    throwIfRefused(grantFaults(request.roles, namespaces));
     const { seq, ...created } = await this.commands.create(request, namespaces, caller);
     accept(response, { seq, location: `/tokens/${created.id}`, status: 201, waited: false });
     response.setHeader('Cache-Control', 'no-store');

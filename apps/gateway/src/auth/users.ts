@@ -6,7 +6,7 @@ import type { Identity } from '../access/identity.js';
 import type { Issued } from './sessions.store.js';
 import { idOf } from './tokens.js';
 import type { Identified } from './tokens.store.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { Issuer, type Granted } from './issuer.client.js';
 import { IssuerUnavailable } from './issuer.fetch.js';
 import { userIdentity, userIdOf } from './user.identity.js';
@@ -24,7 +24,7 @@ export const orUnavailable = async <Answer>(asked: Promise<Answer>): Promise<Ans
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof IssuerUnavailable) throw new Refused(refuse('issuer.unavailable'));
+    if (error instanceof IssuerUnavailable) throw new RefusalError(refuse('issuer.unavailable'));
     throw error;
   }
 };
@@ -139,6 +139,6 @@ export class Users {
   /** While the issuer does not answer, what it said last is good until the token that it gave ends. */
   private unlessOver(session: UserSession): UserSession {
     if (session.tokenExpiresAt > this.clock.now()) return session;
-    throw new Refused(refuse('issuer.unavailable'));
+    throw new RefusalError(refuse('issuer.unavailable'));
   }
 }

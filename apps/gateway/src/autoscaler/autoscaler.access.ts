@@ -14,7 +14,7 @@ import { randomUUID, X509Certificate } from 'node:crypto';
 import type { Identity } from '../access/identity.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { DiskReserve } from '../limits/disk.reserve.js';
 import { RequestLimits } from '../limits/request.limits.js';
 import { autoscalerCredentials } from './credentials.decider.js';
@@ -35,7 +35,7 @@ export const subjectOf = ({ namespace, cluster }: ClusterAddress, credential: st
   organization: `${namespace}/${cluster}`,
 });
 
-const refused = (): Refused => new Refused(refuse('autoscaler.credential-refused'));
+const refused = (): RefusalError => new RefusalError(refuse('autoscaler.credential-refused'));
 
 /** It may scale pools of its cluster, as an operator of its namespace may. */
 const identityOf = ({ address, credential }: Opened): Identity => ({
@@ -91,6 +91,6 @@ export class AutoscalerAccess {
     const stream = { ...address, context: 'audit' };
     const cause = causeOf({ identity: { tokenId: '', actor: AUTOSCALER_ACTOR, roles: [] }, requestId: randomUUID() });
     const read = await this.handle(autoscalerCredentials, stream, { type: 'ReadCredentials', data: address }, cause);
-    return orRefuse(read).state;
+    return unwrap(read).state;
   }
 }

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { ConnectionQueries } from '../connections/connections.queries.js';
 import { shownSoon } from '../http/answers.js';
 import { clusterUnknown } from '../http/command.answers.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { ManifestCommands, type ChooseSize } from '../manifest/manifest.commands.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { NodeQueries } from '../nodes/nodes.queries.js';
@@ -130,7 +130,7 @@ export class AutoscalerCalls {
 
   private async increase(call: Call<Messages['Delta']>) {
     const { id: pool, delta } = call.request;
-    if (delta <= 0) throw new Refused(refuse('autoscaler.delta-invalid', { pool, delta }));
+    if (delta <= 0) throw new RefusalError(refuse('autoscaler.delta-invalid', { pool, delta }));
     return this.once(call, () => this.resize(call, ({ replicas }) => ({ replicas: replicas + delta, remove: [] })));
   }
 
@@ -148,14 +148,14 @@ export class AutoscalerCalls {
 
   private async decrease(call: Call<Messages['Delta']>) {
     const { id: pool, delta } = call.request;
-    if (delta >= 0) throw new Refused(refuse('autoscaler.delta-invalid', { pool, delta }));
+    if (delta >= 0) throw new RefusalError(refuse('autoscaler.delta-invalid', { pool, delta }));
     const docs = nodesOfPool(await this.docs(call), pool);
     const choose: ChooseSize = (before, declared) => {
       const replicas = before.replicas + delta;
       const counted = Object.values(declared.nodes).filter((of) => of === pool).length;
       const open = unmade(docs, declared);
       const existing = counted - open.length;
-      if (replicas < existing) throw new Refused(refuse('autoscaler.nodes-exist', { pool, existing, replicas }));
+      if (replicas < existing) throw new RefusalError(refuse('autoscaler.nodes-exist', { pool, existing, replicas }));
       // Machines that are not planned yet have no names: they go first, with the request for them.
       const remove = open.slice(0, Math.max(0, counted - replicas)).map(({ name }) => name);
       return { replicas, remove };
@@ -169,7 +169,7 @@ export class AutoscalerCalls {
     const known = await this.connections.one(connection);
     const size = known?.offer?.specs.find(({ name }) => name === spec);
     if (known === undefined || size === undefined)
-      throw new Refused(refuse('autoscaler.template-unknown', { spec, connection }));
+      throw new RefusalError(refuse('autoscaler.template-unknown', { spec, connection }));
     const node = nodeTemplate(pool, { region: known.registration.region, size });
     return { nodeInfo: node, nodeBytes: node };
   }
@@ -178,7 +178,7 @@ export class AutoscalerCalls {
   private async resize({ opened, request, signal }: Call<{ readonly id: string }>, choose: ChooseSize): Promise<void> {
     const chosen: ChooseSize = (pool, declared) => {
       signal.throwIfAborted();
-      if (pool.autoscaling === undefined) throw new Refused(refuse('pool.not-autoscaled', { pool: pool.name }));
+      if (pool.autoscaling === undefined) throw new RefusalError(refuse('pool.not-autoscaled', { pool: pool.name }));
       return choose(pool, declared);
     };
     const address = { ...opened.address, pool: request.id };
@@ -191,7 +191,7 @@ export class AutoscalerCalls {
 
   private async declared({ opened, signal }: Call<unknown> | Omit<Call<unknown>, 'request'>): Promise<Declared> {
     const declared = await this.commands.declared(opened.address, callerOf(opened, signal));
-    if (declared?.uid !== opened.uid) throw new Refused(clusterUnknown(opened.address));
+    if (declared?.uid !== opened.uid) throw new RefusalError(clusterUnknown(opened.address));
     return declared;
   }
 
@@ -212,11 +212,11 @@ const keyOf = ({ opened, request }: Call<{ readonly id: string }>): string => `$
 
 const poolIn = (declared: Declared, { opened, request }: Call<{ readonly id: string }>): ScaledPool => {
   const pool = scaledPools(declared).find(({ name }) => name === request.id);
-  if (pool === undefined) throw new Refused(refuse('pool.unknown', { ...opened.address, pool: request.id }));
+  if (pool === undefined) throw new RefusalError(refuse('pool.unknown', { ...opened.address, pool: request.id }));
   return pool;
 };
 
 const orForeign = (doc: NodeDoc | undefined, pool: string, { name, providerID }: GroupNode): NodeDoc => {
-  if (doc === undefined) throw new Refused(refuse('autoscaler.node-foreign', { pool, node: name || providerID }));
+  if (doc === undefined) throw new RefusalError(refuse('autoscaler.node-foreign', { pool, node: name || providerID }));
   return doc;
 };

@@ -14,7 +14,7 @@ import { accept, showSeq } from '../http/answers.js';
 import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { IDEMPOTENCY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
@@ -64,7 +64,7 @@ export class AutoscalerHttp {
       'autoscaler.not-served',
       'autoscaler.csr-invalid',
       'autoscaler.too-many-credentials',
-      ...KEY_REFUSALS,
+      ...IDEMPOTENCY_REFUSALS,
     ],
   })
   async issue(

@@ -1,6 +1,6 @@
 import * as grpc from '@grpc/grpc-js';
 import { certificateIn, keyIn } from '@fairlead/embedded/credentials';
-import { REFUSALS, WorldFailure, wordsOf, type Refusal } from '@fairlead/contracts';
+import { REFUSALS, ExternalFailure, wordsOf, type Refusal } from '@fairlead/contracts';
 import {
   Inject,
   Injectable,
@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { SETTINGS, type Settings } from '../config.js';
 import { isOutage } from '../http/outage.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { AutoscalerAccess } from './autoscaler.access.js';
 import { AutoscalerAuthority } from './autoscaler.authority.js';
 import { AutoscalerCalls, type Call } from './autoscaler.calls.js';
@@ -73,12 +73,12 @@ const shortened = (text: string): string =>
   text.length <= DETAILS_LENGTH_MAX ? text : `${text.slice(0, DETAILS_LENGTH_MAX)}...`;
 
 const statusOf = (error: unknown): Pick<grpc.StatusObject, 'code' | 'details'> => {
-  if (error instanceof Refused) {
+  if (error instanceof RefusalError) {
     const [refusal] = error.refusals;
     const message = shortened(refusal.message);
     return { code: codeOf(refusal), details: `${message}. ${refusal.help ?? ''} (${refusal.code})` };
   }
-  if (isOutage(error) || error instanceof WorldFailure)
+  if (isOutage(error) || error instanceof ExternalFailure)
     return { code: grpc.status.UNAVAILABLE, details: 'The event log or the database does not answer. Try again.' };
   if (error instanceof Unimplemented) return { code: grpc.status.UNIMPLEMENTED, details: error.message };
   if (error instanceof DOMException) return { code: grpc.status.DEADLINE_EXCEEDED, details: 'The deadline is over.' };

@@ -15,7 +15,7 @@ import { randomBytes } from 'node:crypto';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { subjectOf } from './autoscaler.access.js';
 import { AutoscalerAuthority } from './autoscaler.authority.js';
 import { AutoscalerServer } from './autoscaler.server.js';
@@ -49,9 +49,9 @@ export class AutoscalerCredentials {
     caller: Caller,
   ): Promise<{ readonly view: SignedAutoscalerCredentialView; readonly seq: number }> {
     const { address: serverAddress } = this.server;
-    if (serverAddress === undefined) throw new Refused(refuse('autoscaler.not-served'));
+    if (serverAddress === undefined) throw new RefusalError(refuse('autoscaler.not-served'));
     const key = await clientKeyOf(csr);
-    if ('reason' in key) throw new Refused(refuse('autoscaler.csr-invalid', { reason: key.reason }, 'csr'));
+    if ('reason' in key) throw new RefusalError(refuse('autoscaler.csr-invalid', { reason: key.reason }, 'csr'));
     const now = this.clock.now();
     const data = {
       ...address,
@@ -60,7 +60,7 @@ export class AutoscalerCredentials {
       now: now.toISOString(),
       expiresAt: new Date(now.getTime() + ttlDays * DAY_MS).toISOString(),
     };
-    const { events, seq } = orRefuse(
+    const { events, seq } = unwrap(
       await this.handle(autoscalerCredentials, streamOf(address), { type: 'IssueCredential', data }, causeOf(caller)),
     );
     const [recorded] = events;
@@ -78,15 +78,15 @@ export class AutoscalerCredentials {
 
   async revoke(address: ClusterAddress, credential: string, caller: Caller): Promise<number> {
     const command = { type: 'RevokeCredential', data: { ...address, credential } } as const;
-    return orRefuse(await this.handle(autoscalerCredentials, streamOf(address), command, causeOf(caller))).seq;
+    return unwrap(await this.handle(autoscalerCredentials, streamOf(address), command, causeOf(caller))).seq;
   }
 
   /** Those that are valid, in the order in which they were issued. */
   async list(address: ClusterAddress, { identity, requestId }: Caller): Promise<readonly AutoscalerCredentialView[]> {
     const command = { type: 'ReadCredentials', data: address } as const;
     const cause = causeOf({ identity, requestId });
-    const { state } = orRefuse(await this.handle(autoscalerCredentials, streamOf(address), command, cause));
-    if (state === undefined) throw new Refused(clusterUnknown(address));
+    const { state } = unwrap(await this.handle(autoscalerCredentials, streamOf(address), command, cause));
+    if (state === undefined) throw new RefusalError(clusterUnknown(address));
     return validCredentials(state, this.clock.now().toISOString()).map(viewOf);
   }
 }

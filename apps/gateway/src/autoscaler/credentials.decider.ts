@@ -9,30 +9,30 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
 
 /** Changes nothing: its outcome is the state as the log has it. */
-export type ReadCredentials = Command<'ReadCredentials', Named>;
+export type ReadCredentials = Command<'ReadCredentials', NamedCluster>;
 /** `now` and `expiresAt` are RFC 3339. */
 export type IssueCredential = Command<
   'IssueCredential',
-  Named & {
+  NamedCluster & {
     readonly credential: string;
     readonly keySha256: string;
     readonly now: string;
     readonly expiresAt: string;
   }
 >;
-export type RevokeCredential = Command<'RevokeCredential', Named & { readonly credential: string }>;
+export type RevokeCredential = Command<'RevokeCredential', NamedCluster & { readonly credential: string }>;
 
 type CredentialCommand = ReadCredentials | IssueCredential | RevokeCredential;
 type CredentialFact = Fact<'AutoscalerCredentialIssued' | 'AutoscalerCredentialRevoked'>;
 type State = AutoscalerCredentials | undefined;
 
-const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
+const unknown = ({ namespace, cluster }: NamedCluster): Refusal => refuse('cluster.unknown', { namespace, cluster });
 
 const issue = (state: State, { data }: IssueCredential): readonly CredentialFact[] | Refusal => {
   if (state === undefined) return unknown(data);

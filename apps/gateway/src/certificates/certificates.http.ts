@@ -4,7 +4,7 @@ import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import { bothBases } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { CertificateQueries } from './certificates.queries.js';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/certificates'))
@@ -31,7 +31,7 @@ export class CertificatesHttp {
   ): Promise<CertificateList> {
     await this.follower.shown(minSeq);
     const uid = await this.clusters.uidOf(namespace, cluster);
-    if (uid === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    if (uid === undefined) throw new RefusalError(refuse('cluster.unknown', { namespace, cluster }));
     return { kind: 'CertificateList', items: await this.certificates.all(namespace, cluster, uid) };
   }
 }

@@ -28,8 +28,8 @@ export class ChangesHttp {
     @Query({ schema: ChangesQuery }) query: ChangesQuery,
     @FromExchange() exchange: Exchange,
   ): Promise<ClusterChanges> {
-    if (typeof query.from === 'number') await this.answers.shown(query.from, 'from');
-    if (typeof query.to === 'number') await this.answers.shown(query.to, 'to');
+    if (typeof query.from === 'number') await this.answers.waitForProjection(query.from, 'from');
+    if (typeof query.to === 'number') await this.answers.waitForProjection(query.to, 'to');
     return this.changes.between(path, query, exchange);
   }
 }

@@ -12,7 +12,7 @@ import type { ClusterAddress } from '../common/cluster.address.js';
 import { eventsUntil, History } from '../common/history.js';
 import type { Exchange } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { TokenSlots } from '../limits/token.slots.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { changesIn } from './changes.timeline.js';
@@ -39,10 +39,10 @@ export class ChangeQueries {
     const since = await this.incarnations.visibleAfter(namespace, identity);
     this.slots.take('audits', identity.tokenId, response);
     const events = await this.history.events(namespace, cluster, since);
-    if (events.length === 0) throw new Refused(clusterUnknown({ namespace, cluster }));
+    if (events.length === 0) throw new RefusalError(clusterUnknown({ namespace, cluster }));
     const begin = eventsUntil(events, from).length;
     const end = to === undefined ? events.length : eventsUntil(events, to).length;
-    if (begin > end) throw new Refused(refuse('request.malformed', { detail: 'from must not be later than to' }));
+    if (begin > end) throw new RefusalError(refuse('request.malformed', { detail: 'from must not be later than to' }));
     const search = changesIn({ events, from: begin, to: end }, this.around.moment, LOOKS_MAX);
     return {
       kind: 'ClusterChanges',

@@ -15,7 +15,7 @@ import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases } from '../http/documented.js';
 import { IsWhole } from '../http/page.js';
 import { IN_NAMESPACE, ListRoute, OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { ClusterQueries } from './clusters.queries.js';
 import { PastClusters } from './past.queries.js';
@@ -43,9 +43,9 @@ export class ClusterReadsHttp {
     @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
     @IsWhole() isWhole: boolean,
   ): Promise<ClusterList> {
-    await this.answers.shown(minSeq);
+    await this.answers.waitForProjection(minSeq);
     if ((await this.namespaces.one(namespace)) === undefined)
-      throw new Refused(refuse('namespace.unknown', { namespace }));
+      throw new RefusalError(refuse('namespace.unknown', { namespace }));
     return { kind: 'ClusterList', ...(await this.queries.page(namespace, query, isWhole)) };
   }
 
@@ -64,13 +64,14 @@ export class ClusterReadsHttp {
     @Query({ schema: ClusterQuery }) { minSeq = 0, at }: ClusterQuery,
     @FromExchange() exchange: Exchange,
   ): Promise<ClusterView> {
-    await this.answers.shown(minSeq);
-    if (typeof at === 'number') await this.answers.shown(at, 'at');
+    await this.answers.waitForProjection(minSeq);
+    if (typeof at === 'number') await this.answers.waitForProjection(at, 'at');
     const view =
       at === undefined
         ? await this.queries.one(path.namespace, path.cluster)
         : await this.past.asOf(path, at, exchange);
-    if (view === undefined) throw new Refused(at === undefined ? clusterUnknown(path) : clusterUnknownAt(path, at));
+    if (view === undefined)
+      throw new RefusalError(at === undefined ? clusterUnknown(path) : clusterUnknownAt(path, at));
     return view;
   }
 }

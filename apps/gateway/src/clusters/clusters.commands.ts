@@ -39,7 +39,7 @@ import { maySee } from '../connections/connection.access.js';
 import type { RegisteredConnectionDoc } from '../connections/connections.projection.js';
 import { ConnectionQueries } from '../connections/connections.queries.js';
 import { causeOf, type Caller, type Exchange } from '../http/caller.js';
-import { orRefuse, refuseAny } from '../http/refused.js';
+import { unwrap, throwIfRefused } from '../http/refusal.error.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
 import { unknownSpecs, unknownZones, type AskedMachines } from './offered.specs.js';
 import { retries } from './retries.decider.js';
@@ -120,7 +120,7 @@ export class ClusterCommands {
     { caller, asLadybug }: Pick<Exchange, 'caller' | 'asLadybug'>,
   ): Promise<Decided<ClusterState>> {
     const [known, own] = await Promise.all([this.registry.latest(), this.releases.latest()]);
-    refuseAny(this.requestFaults({ known, own }, namespace, request, caller.identity));
+    throwIfRefused(this.requestFaults({ known, own }, namespace, request, caller.identity));
     const spec = toClusterSpec(request);
     const asker = { namespace, identity: caller.identity, isNew: true };
     const connectionFaults = await this.machineFaults(known, asker, [
@@ -173,7 +173,7 @@ export class ClusterCommands {
 
   async addNodes(address: ClusterAddress, request: NodesRequest, caller: Caller): Promise<Decided<ClusterState>> {
     const known = await this.registry.latest();
-    refuseAny([...namespaceFaults(known, address.namespace), ...faultsOfNodes(request)]);
+    throwIfRefused([...namespaceFaults(known, address.namespace), ...faultsOfNodes(request)]);
     const workers = (request.worker ?? []).map(toNodeSet);
     const { identity, commandId = randomUUID() } = caller;
     const asker = { namespace: address.namespace, identity, isNew: false };
@@ -220,7 +220,7 @@ export class ClusterCommands {
     const { namespace, cluster } = address;
     const stream = { namespace, cluster, context: 'request' };
     const command = { type: 'RetryCluster', data: address } as const;
-    const decided = orRefuse(await this.handle(retries, stream, command, causeOf(caller)));
+    const decided = unwrap(await this.handle(retries, stream, command, causeOf(caller)));
     return { ...decided, state: decided.state.cluster };
   }
 
@@ -265,6 +265,6 @@ export class ClusterCommands {
     { namespace, cluster }: ClusterAddress,
     caller: Caller,
   ): Promise<Decided<ClusterState>> {
-    return orRefuse(await this.handle(clusters, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
+    return unwrap(await this.handle(clusters, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
   }
 }

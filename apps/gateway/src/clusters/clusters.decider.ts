@@ -39,31 +39,31 @@ import {
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 import {
-  additionsAfter,
-  awaitedIn,
+  nodeRequestsAfter,
+  pendingMachines,
   isGrowing,
-  isKept,
+  isFailedAndKept,
   hasFailedRollout,
   isReplaced,
   isReplacing,
-  NO_ADDITIONS,
+  NO_NODE_REQUESTS,
   stuckAfter,
   stuckKey,
-  type Additions,
-} from '../lifecycle/additions.js';
+  type NodeRequests,
+} from '../lifecycle/node.requests.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
 import { openActionsAfter, refuseBesideActionOf, type OpenAction } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
 
 export type RequestCluster = Command<
   'RequestCluster',
-  Named & {
+  NamedCluster & {
     readonly uid: ClusterUid;
     readonly spec: ClusterSpec;
     readonly requestHash: string;
@@ -76,7 +76,7 @@ export type RequestCluster = Command<
 >;
 export type RequestNodes = Command<
   'RequestNodes',
-  Named & {
+  NamedCluster & {
     readonly requestId: string;
     readonly workers: readonly NodeSet[];
     /** Absent: no control planes are added. */
@@ -92,10 +92,10 @@ export type RequestNodes = Command<
   }
 >;
 /** Gives up every request for nodes that is not done. */
-export type AbandonNodes = Command<'AbandonNodes', Named>;
+export type AbandonNodes = Command<'AbandonNodes', NamedCluster>;
 export type RemoveNode = Command<
   'RemoveNode',
-  Named & {
+  NamedCluster & {
     readonly node: NodeName;
     /** As CB-Ladybug does it: the initial control plane stays, and any number of control planes may be left. */
     readonly asLadybug?: boolean;
@@ -110,7 +110,7 @@ export type RemoveNode = Command<
 /** A node goes, and a new one of its pool comes. */
 export type ReplaceNode = Command<
   'ReplaceNode',
-  Named & {
+  NamedCluster & {
     readonly requestId: string;
     readonly node: NodeName;
     readonly order: ReplacementOrder;
@@ -118,11 +118,14 @@ export type ReplaceNode = Command<
   }
 >;
 /** A node that was asked to leave stays. */
-export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
+export type CancelRemoval = Command<
+  'CancelRemoval',
+  NamedCluster & { readonly node: NodeName; readonly reason: string }
+>;
 /** `correction`: another request in its place, of a cluster of which nothing was made. */
 export type RetryCluster = Command<
   'RetryCluster',
-  Named & {
+  NamedCluster & {
     readonly correction?: { readonly spec: ClusterSpec; readonly requestHash: string };
     /** Something that is declared came to nothing. */
     readonly isUnmet?: boolean;
@@ -130,13 +133,13 @@ export type RetryCluster = Command<
     readonly again?: 'due' | 'room';
   }
 >;
-export type DeleteCluster = Command<'DeleteCluster', Named>;
+export type DeleteCluster = Command<'DeleteCluster', NamedCluster>;
 /** Its creation failed, and its request asked for a cleanup in this case. */
-export type CleanUpCluster = Command<'CleanUpCluster', Named & { readonly uid: ClusterUid }>;
+export type CleanUpCluster = Command<'CleanUpCluster', NamedCluster & { readonly uid: ClusterUid }>;
 /** A warning of its end is due, or its deletion. `now`: RFC 3339. */
-export type EndLifetime = Command<'EndLifetime', Named & { readonly uid: ClusterUid; readonly now: string }>;
-export type PauseCluster = Command<'PauseCluster', Named & { readonly reason: string }>;
-export type ResumeCluster = Command<'ResumeCluster', Named & { readonly reason: string }>;
+export type EndLifetime = Command<'EndLifetime', NamedCluster & { readonly uid: ClusterUid; readonly now: string }>;
+export type PauseCluster = Command<'PauseCluster', NamedCluster & { readonly reason: string }>;
+export type ResumeCluster = Command<'ResumeCluster', NamedCluster & { readonly reason: string }>;
 export type ClusterCommand =
   | RequestCluster
   | RequestNodes
@@ -195,7 +198,7 @@ interface Present {
   readonly pause: ClusterPause | null;
   readonly members: Members<Member>;
   /** Requests for nodes that are not done. */
-  readonly additions: Additions;
+  readonly additions: NodeRequests;
   /** What has failed permanently and needs an operator. */
   readonly stuck: ReadonlySet<string>;
   /** kubeadm init has run: nodes can leave. */
@@ -210,7 +213,7 @@ interface Present {
 /** A name without a cluster, or the cluster that has it. */
 export type ClusterState = { readonly status: 'absent' } | Present;
 
-const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
+const unknown = ({ namespace, cluster }: NamedCluster): Refusal => refuse('cluster.unknown', { namespace, cluster });
 
 /** Nodes get their ranges of the pod network by what is decided when the cluster is requested; it stays so. */
 const withNodeCidrMask = (spec: ClusterSpec): ClusterSpec => {
@@ -259,21 +262,22 @@ const request = (state: ClusterState, command: RequestCluster): readonly Cluster
 const REQUESTS_OPEN_MAX = 20;
 
 /** An upgrade and a change of nodes never mix (B1). */
-export const upgrading = ({ upgrade }: Present, address: Named, action: string): Refusal | undefined =>
+export const upgrading = ({ upgrade }: Present, address: NamedCluster, action: string): Refusal | undefined =>
   upgrade !== undefined && blocksOthers(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
 
-export const busy = (address: Named, action: string): Refusal => refuse('cluster.busy', { ...named(address), action });
+export const busy = (address: NamedCluster, action: string): Refusal =>
+  refuse('cluster.busy', { ...named(address), action });
 
-const withoutRequests = (additions: Additions, instead: readonly string[] = []): Additions =>
+const withoutRequests = (additions: NodeRequests, instead: readonly string[] = []): NodeRequests =>
   new Map([...additions].filter(([id]) => !instead.includes(id)));
 
 /** Nodes come and go beside each other, but not beside a node that is being replaced. */
-const hindranceOf = (state: Present, address: Named, action: string): Refusal | undefined =>
+const blockingWork = (state: Present, address: NamedCluster, action: string): Refusal | undefined =>
   isReplacing(state.additions) ? busy(address, action) : upgrading(state, address, action);
 
 /** Each role has a limit of its own, and every node takes a range of the pod network. Machines that have no name yet count as asked for. */
 const crowdedBy = (state: Present, { workers, controlPlane, instead }: RequestNodes['data']): Refusal | undefined => {
-  const awaited = awaitedIn(withoutRequests(state.additions, instead));
+  const awaited = pendingMachines(withoutRequests(state.additions, instead));
   const added = workers.reduce((total, { count }) => total + count, 0);
   const workersNow = Object.values(state.members).filter(({ role }) => role === 'worker').length;
   const count = workersNow + awaited + added;
@@ -289,7 +293,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
   const paused = refuseWhilePaused(state.pause, data, 'add a node');
   if (paused !== undefined) return paused;
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
-  const hindrance = hindranceOf(state, data, 'add a node');
+  const hindrance = blockingWork(state, data, 'add a node');
   if (hindrance !== undefined) return hindrance;
   if (state.additions.size - instead.length >= REQUESTS_OPEN_MAX) return busy(data, 'add a node');
   const { connection } = state.spec.controlPlane;
@@ -331,7 +335,10 @@ const abandon = (state: ClusterState, { data }: AbandonNodes): readonly ClusterR
   }));
 };
 
-const named = ({ namespace, cluster }: Named): { namespace: string; cluster: string } => ({ namespace, cluster });
+const named = ({ namespace, cluster }: NamedCluster): { namespace: string; cluster: string } => ({
+  namespace,
+  cluster,
+});
 
 const isHealthy = (member: Member): boolean => member.ready && !member.lost && !member.leaving;
 
@@ -376,7 +383,7 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
   if (member.leader && data.asLadybug === true) return refuse('node.initial-control-plane');
-  const hindrance = hindranceOf(state, data, 'remove a node');
+  const hindrance = blockingWork(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
   const isOpenBeside = isGrowing(withoutRequests(state.additions, data.instead));
   if (member.role === 'control-plane' && isOpenBeside) return busy(data, 'remove a control plane');
@@ -414,7 +421,7 @@ const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterReq
   const { upgrade } = state;
   if (hasFailedRollout(state.additions) && upgrade !== undefined && blocksOthers(upgrade))
     return refuseBeside(upgrade, named(data), 'retry the rollout of a pool');
-  const hasFailed = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
+  const hasFailed = state.phase === 'Failed' || state.stuck.size > 0 || isFailedAndKept(state.additions);
   if (!hasFailed && data.isUnmet !== true) return refuse('cluster.not-failed', { phase: state.phase });
   const { uid, pause } = state;
   const correction =
@@ -588,7 +595,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   lifetime: lifetimeAfter(undefined, event),
   pause: null,
   members: {},
-  additions: NO_ADDITIONS,
+  additions: NO_NODE_REQUESTS,
   stuck: new Set(),
   initialized: false,
   authenticationFile: false,
@@ -648,7 +655,7 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         lifetime: lifetimeAfter(state.lifetime, event),
         pause: pauseAfter(state.pause, event),
         upgrade: latestUpgradeAfter(upgrade, event),
-        additions: additionsAfter(additions, event),
+        additions: nodeRequestsAfter(additions, event),
         stuck: stuckAfter(stuck, event),
         actions: openActionsAfter(state.actions, event),
       },

@@ -5,7 +5,7 @@ import { unmetFacts, type UnmetDeclaration } from '../conditions/unmet.facts.js'
 import type { EtcdDoc } from '../etcd/etcd.projection.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { isAway, nodeProgress } from '../nodes/nodes.view.js';
-import { kindOf } from '../operations/course.js';
+import { kindOf } from '../operations/step.sequence.js';
 import { PROVIDER_STEPS } from '../operations/steps.js';
 import type { OperationDoc } from '../operations/operation.evolve.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';

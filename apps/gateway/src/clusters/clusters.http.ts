@@ -17,7 +17,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { operationsProjection } from '../operations/operations.projection.js';
-import { isGrowing } from '../lifecycle/additions.js';
+import { isGrowing } from '../lifecycle/node.requests.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
 import { ClusterCommands } from './clusters.commands.js';
 import type { ClusterState } from './clusters.decider.js';
@@ -133,7 +133,7 @@ export class ClustersHttp {
   ): Promise<ClusterView> {
     // The rules refuse a name that is none before anything is read of it.
     const address = { namespace, cluster: request.name as ClusterName };
-    return this.answers.of(exchange, this.commands.create(namespace, request, exchange), {
+    return this.answers.respond(exchange, this.commands.create(namespace, request, exchange), {
       address,
       location: locationOf(address),
       isOver: isBuildEnd,
@@ -159,7 +159,7 @@ export class ClustersHttp {
     refusals: [...OF_CLUSTER, 'cluster.paused', ...CHANGE_REFUSALS],
   })
   delete(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<StatusView> {
-    return this.answers.of(exchange, this.commands.delete(path, exchange.caller), {
+    return this.answers.respond(exchange, this.commands.delete(path, exchange.caller), {
       address: path,
       // The deletion that runs is the one that began the recreation.
       location: (decided) =>
@@ -186,7 +186,7 @@ export class ClustersHttp {
     refusals: [...OF_CLUSTER, 'cluster.not-failed', 'cluster.paused', ...CHANGE_REFUSALS],
   })
   retry(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<ClusterView> {
-    return this.answers.of(exchange, this.commands.retry(path, exchange.caller), {
+    return this.answers.respond(exchange, this.commands.retry(path, exchange.caller), {
       address: path,
       location: operationLocation(path),
       isOver: isBuildEnd,
@@ -197,7 +197,7 @@ export class ClustersHttp {
 
   private viewAfter(address: ClusterAddress, seq: number): Promise<ClusterView> {
     const { namespace, cluster } = address;
-    return this.answers.shownAt(seq, {
+    return this.answers.viewAt(seq, {
       rows: () => this.queries.one(namespace, cluster),
       log: () => this.queries.recorded(namespace, cluster),
       otherwise: clusterUnknown(address),

@@ -6,7 +6,7 @@ import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import { ClusterQueries } from './clusters.queries.js';
 import { Kubeconfigs, type KubeconfigOf } from './kubeconfigs.js';
@@ -78,7 +78,8 @@ export class KubeconfigHttp {
     @FromExchange() { caller, response }: Exchange,
   ): Promise<string> {
     const kubeconfig = await this.kubeconfigs.administrator(await this.clusterOf(path, minSeq), caller);
-    if (kubeconfig === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster: path.cluster }));
+    if (kubeconfig === undefined)
+      throw new RefusalError(refuse('cluster.kubeconfig-not-ready', { cluster: path.cluster }));
     showSeq(response, kubeconfig.seq);
     return kubeconfig.text;
   }
@@ -86,7 +87,7 @@ export class KubeconfigHttp {
   private async clusterOf({ namespace, cluster }: ClusterPath, minSeq: number): Promise<KubeconfigOf> {
     await this.follower.shown(minSeq);
     const uid = await this.clusters.uidOf(namespace, cluster);
-    if (uid === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    if (uid === undefined) throw new RefusalError(refuse('cluster.unknown', { namespace, cluster }));
     return { namespace, cluster, uid, published: await this.published.publishedServerOf(namespace, cluster) };
   }
 }

@@ -24,7 +24,7 @@ export type RequestKubeconfig = Command<
     readonly polled: boolean;
   }
 >;
-type Asked = RequestKubeconfig['data'];
+type KubeconfigRequest = RequestKubeconfig['data'];
 
 /** A request that has had no answer for so long is given up: another one may be made. */
 const OPEN_MS = 60_000;
@@ -36,7 +36,7 @@ const ageMs = (now: string, then: string): number => Date.parse(now) - Date.pars
 /** The request of the user that is still to be answered: who asks twice at the same time is answered once. */
 export const openRequestOf = (
   state: Kubeconfigs | undefined,
-  { user, ttlSeconds, now }: Pick<Asked, 'user' | 'ttlSeconds' | 'now'>,
+  { user, ttlSeconds, now }: Pick<KubeconfigRequest, 'user' | 'ttlSeconds' | 'now'>,
 ): (OpenRequest & { readonly requestId: string }) | undefined =>
   Object.entries(state?.open ?? {})
     .map(([requestId, request]) => ({ requestId, ...request }))
@@ -49,7 +49,7 @@ export const openRequestOf = (
 export const halfTimeOf = ({ expiresAt }: { readonly expiresAt: string }, ttlSeconds: number): string =>
   new Date(Date.parse(expiresAt) - (ttlSeconds * MS_PER_SECOND) / 2).toISOString();
 
-const willDo = (state: Kubeconfigs, { user, ttlSeconds, now }: Asked): boolean => {
+const willDo = (state: Kubeconfigs, { user, ttlSeconds, now }: KubeconfigRequest): boolean => {
   const latest = latestOf(state, user);
   const failedAt = state.failedAt[user];
   if (failedAt !== undefined && ageMs(now, failedAt) < POLLED_AGAIN_AFTER_MS) return true;

@@ -3,7 +3,7 @@ import {
   KUBECONFIG_TTL_SECONDS,
   refuse,
   sentenceOf,
-  WorldFailure,
+  ExternalFailure,
   type ClusterUid,
   type Oidc,
   type SecretRef,
@@ -24,7 +24,7 @@ import { randomUUID } from 'node:crypto';
 import { audit } from '../events/audit.decider.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { LogFollower, type Patience } from '../http/log.follower.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { halfTimeOf, kubeconfigs, openRequestOf, type RequestKubeconfig } from './kubeconfigs.decider.js';
 
 export interface KubeconfigOf {
@@ -58,8 +58,8 @@ const accepted = (cluster: string, sealed: string): Administrator => {
   try {
     return sealedAdministrator(sealed, cluster);
   } catch (error) {
-    if (!(error instanceof WorldFailure)) throw error;
-    throw new Refused(refuse('cluster.kubeconfig-refused', { cluster, reason: error.message }));
+    if (!(error instanceof ExternalFailure)) throw error;
+    throw new RefusalError(refuse('cluster.kubeconfig-refused', { cluster, reason: error.message }));
   }
 };
 
@@ -92,12 +92,12 @@ export class Kubeconfigs {
     const patience = { waitMs: ISSUED_WITHIN_MS, signal: reader.signal };
     const { ended } = await this.asked(of, request, reader, patience);
     if (ended?.type === 'KubeconfigNotIssued')
-      throw new Refused(
+      throw new RefusalError(
         refuse('cluster.kubeconfig-failed', { namespace, cluster, cause: sentenceOf(ended.data.cause) }),
       );
     const text = ended?.type === 'KubeconfigIssued' ? await this.secrets.get(ended.data.kubeconfigRef) : undefined;
     if (ended === undefined || text === undefined)
-      throw new Refused(refuse('cluster.kubeconfig-late', { cluster, seconds: ISSUED_WITHIN_MS / MS_PER_SECOND }));
+      throw new RefusalError(refuse('cluster.kubeconfig-late', { cluster, seconds: ISSUED_WITHIN_MS / MS_PER_SECOND }));
     return { text, seq: ended.meta.seq };
   }
 
@@ -129,7 +129,7 @@ export class Kubeconfigs {
     const text = kubeconfigOf(cluster, reachedBy(published, accepted(cluster, sealed)));
     const fact = { type: 'KubeconfigRead', data: { uid: uid as ClusterUid } } as const;
     const stream = { namespace, cluster, context: 'audit' };
-    const { seq } = orRefuse(await this.handle(audit, stream, { type: 'Record', data: fact }, causeOf(reader)));
+    const { seq } = unwrap(await this.handle(audit, stream, { type: 'Record', data: fact }, causeOf(reader)));
     return { text, seq };
   }
 
@@ -159,7 +159,7 @@ export class Kubeconfigs {
   ) {
     const stream = { namespace, cluster, context: 'audit' };
     const command: RequestKubeconfig = { type: 'RequestKubeconfig', data };
-    const decided = orRefuse(await this.handle(kubeconfigs, stream, command, causeOf(reader)));
+    const decided = unwrap(await this.handle(kubeconfigs, stream, command, causeOf(reader)));
     const state = decided.state.kubeconfigs;
     const open = openRequestOf(state, data);
     const latest = state === undefined ? undefined : latestOf(state, data.user);

@@ -27,7 +27,7 @@ import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { ListRoute, OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { machineView } from '../nodes/nodes.view.js';
 import { NodeQueries } from '../nodes/nodes.queries.js';
 
@@ -178,11 +178,11 @@ export class NodesHttp {
     ],
   })
   abandon(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<NodeList> {
-    return this.answers.of(exchange, this.commands.abandonNodes(path, exchange.caller), {
+    return this.answers.respond(exchange, this.commands.abandonNodes(path, exchange.caller), {
       address: path,
       location: `/ns/${path.namespace}/clusters/${path.cluster}/operations`,
       view: async ({ seq }) => {
-        await this.answers.shown(seq);
+        await this.answers.waitForProjection(seq);
         return this.listOf(path);
       },
     });
@@ -202,7 +202,7 @@ export class NodesHttp {
   ): Promise<NodeView> {
     await this.shown({ namespace, cluster }, minSeq);
     const view = await this.nodes.view(namespace, cluster, node);
-    if (view === undefined) throw new Refused(refuse('node.unknown', { namespace, cluster, node }));
+    if (view === undefined) throw new RefusalError(refuse('node.unknown', { namespace, cluster, node }));
     return view;
   }
 
@@ -236,7 +236,7 @@ export class NodesHttp {
   ): Promise<StatusView> {
     const path = { namespace, cluster };
     const { asLadybug } = exchange;
-    return this.answers.of(exchange, this.commands.removeNode(path, { node, asLadybug }, exchange.caller), {
+    return this.answers.respond(exchange, this.commands.removeNode(path, { node, asLadybug }, exchange.caller), {
       address: path,
       location: operationLocation(path),
       isOver: isGone(node),
@@ -301,9 +301,9 @@ export class NodesHttp {
 
   /** The rows show what the log held at the sequence, and the cluster is among them. */
   private async shown(address: ClusterAddress, minSeq: number): Promise<void> {
-    await this.answers.shown(minSeq);
+    await this.answers.waitForProjection(minSeq);
     const { namespace, cluster } = address;
-    if (!(await this.clusters.exists(namespace, cluster))) throw new Refused(clusterUnknown(address));
+    if (!(await this.clusters.exists(namespace, cluster))) throw new RefusalError(clusterUnknown(address));
   }
 
   /** Answers a command with the nodes as they are at once, or when it is over. */
@@ -314,7 +314,7 @@ export class NodesHttp {
     isOver: (event: StoredEvent) => boolean,
   ): Promise<NodeList> {
     const location = operationLocation(address);
-    return this.answers.of(exchange, command, { address, location, isOver, view: () => this.listOf(address) });
+    return this.answers.respond(exchange, command, { address, location, isOver, view: () => this.listOf(address) });
   }
 
   private async listOf({ namespace, cluster }: ClusterAddress): Promise<NodeList> {

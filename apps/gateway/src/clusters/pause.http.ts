@@ -71,7 +71,7 @@ export class PauseHttp {
     const { seq } = await this.commands.setPause(type, path, reason, caller);
     const { namespace, cluster } = path;
     showSeq(response, seq);
-    return this.answers.shownAt(seq, {
+    return this.answers.viewAt(seq, {
       rows: () => this.queries.one(namespace, cluster),
       log: () => this.queries.recorded(namespace, cluster),
       otherwise: clusterUnknown(path),

@@ -3,7 +3,7 @@ import { mayUse } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import { mayEverywhere, type Identity } from '../access/identity.js';
 import { Registry } from '../common/registry.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { connectionView, type RegisteredConnectionDoc } from './connections.projection.js';
 import { ConnectionQueries } from './connections.queries.js';
 
@@ -29,7 +29,7 @@ export class ConnectionAccess {
   async one(name: string, identity: Identity): Promise<RegisteredConnectionDoc> {
     const found = await this.queries.one(name);
     const [doc] = await this.visible(found === undefined ? [] : [found], identity);
-    if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection: name }));
+    if (doc === undefined) throw new RefusalError(refuse('connection.not-found', { connection: name }));
     return doc;
   }
 

@@ -13,7 +13,7 @@ import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jets
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { RegistrationChecks } from './registration.checks.js';
@@ -39,7 +39,7 @@ export class ConnectionCommands {
       await this.secrets.put(connectionSecretRef(name, key), value, SHARED);
     const sealed = secret === undefined ? undefined : await this.seal(name, secret);
     const data = { name, provider, region, zone, settings, sealed, users, since, moved, namespaces, quota };
-    return orRefuse(
+    return unwrap(
       await this.handle(connections, CONNECTIONS_STREAM, { type: 'RegisterConnection', data }, causeOf(caller)),
     );
   }
@@ -52,13 +52,13 @@ export class ConnectionCommands {
   ): Promise<Decided<ConnectionsState>> {
     const since = await this.checks.namespacesKnown(namespaces);
     const command = { type: 'ChangeConnection', data: { name, namespaces, quota, since } } as const;
-    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   /** Asks infra-svc for another look, and for another try to clean what could not be cleaned. */
   async verify(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const command = { type: 'VerifyConnection', data: { name } } as const;
-    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   async acceptHostKey(
@@ -67,12 +67,12 @@ export class ConnectionCommands {
     caller: Caller,
   ): Promise<Decided<ConnectionsState>> {
     const command = { type: 'AcceptHostKey', data: { name, host, hostKey } } as const;
-    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   async acceptHost(name: ConnectionName, host: NodeName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const command = { type: 'AcceptHost', data: { name, host, usedBy: await this.checks.userOf(name, host) } } as const;
-    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   /** Whether it still is one, infra-svc checks again before it deletes anything. */
@@ -80,7 +80,7 @@ export class ConnectionCommands {
     const doc = await this.queries.one(name);
     const isOrphan = doc?.orphans?.[id] !== undefined;
     const command = { type: 'RequestOrphanRemoval', data: { name, id, isOrphan } } as const;
-    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   async rotateSshKey(
@@ -89,12 +89,12 @@ export class ConnectionCommands {
     caller: Caller,
   ): Promise<Decided<SshKeysState>> {
     const command = { type: 'RotateSshKey', data: { name, force } } as const;
-    return orRefuse(await this.handle(sshKeys, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(sshKeys, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   async remove(name: ConnectionName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const { usedBy, keyRefs } = await this.checks.standing(name);
-    const decided = orRefuse(
+    const decided = unwrap(
       await this.handle(
         connections,
         CONNECTIONS_STREAM,

@@ -26,7 +26,7 @@ import type { HttpResponse } from '../http/http.types.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
-import { Refused, refuseAny } from '../http/refused.js';
+import { RefusalError, throwIfRefused } from '../http/refusal.error.js';
 import { ConnectionAccess } from './connection.access.js';
 import { ConnectionCommands } from './connections.commands.js';
 import { connectionView, specList } from './connections.projection.js';
@@ -152,7 +152,7 @@ export class ConnectionsHttp {
     accept(response, { seq, location: `/connections/${connection}`, status: 200, waited: false });
     const isShown = await shownSoon(this.positions, seq);
     const doc = isShown ? await this.access.one(connection, caller.identity) : await this.queries.recorded(connection);
-    if (doc === undefined) throw new Refused(refuse('connection.not-found', { connection }));
+    if (doc === undefined) throw new RefusalError(refuse('connection.not-found', { connection }));
     return connectionView(doc, true);
   }
 
@@ -314,11 +314,11 @@ export class SpecsHttp {
   ): Promise<SpecList> {
     const filter = toSpecFilter(query);
     if ('length' in filter) {
-      refuseAny(filter);
+      throwIfRefused(filter);
       throw new Error('a filter was refused without a reason');
     }
     const doc = await this.access.one(connection, identity);
-    if (doc.offer === null) throw new Refused(refuse('spec-list.unverified', { connection }));
+    if (doc.offer === null) throw new RefusalError(refuse('spec-list.unverified', { connection }));
     return specList(connection, doc.offer, filter);
   }
 }

@@ -12,7 +12,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { networkInterfaces } from 'node:os';
 import { Registry } from '../common/registry.js';
 import { SETTINGS, type Settings } from '../config.js';
-import { refuseAny } from '../http/refused.js';
+import { throwIfRefused } from '../http/refusal.error.js';
 import type { NamespacesSince } from './connections.decider.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { settingRefusals, suspectSettings } from './connections.rules.js';
@@ -31,7 +31,7 @@ export interface RegistrationRequest {
 }
 
 /** What a registration that passed is decided with. */
-export interface Passed {
+export interface RegistrationBasis {
   readonly users: Users;
   readonly since: NamespacesSince;
 }
@@ -49,27 +49,27 @@ export class RegistrationChecks {
   ) {}
 
   /** Throws Refused with everything that is wrong with the request. */
-  async pass(name: ConnectionName, registration: RegistrationRequest): Promise<Passed> {
+  async pass(name: ConnectionName, registration: RegistrationRequest): Promise<RegistrationBasis> {
     const { request, settings } = registration;
     const { provider } = request;
-    refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
-    refuseAny(settingRefusals(name, provider, settings));
-    refuseAny(foreignKeys(name, { provider, settings }));
+    throwIfRefused(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
+    throwIfRefused(settingRefusals(name, provider, settings));
+    throwIfRefused(foreignKeys(name, { provider, settings }));
     const inventory = inventoryOf({ provider, settings });
     if (inventory !== undefined) {
       const reach = this.reach();
-      refuseAny([...unreachableNats(name, inventory, reach), ...inventoryFaults(name, inventory, reach)]);
+      throwIfRefused([...unreachableNats(name, inventory, reach), ...inventoryFaults(name, inventory, reach)]);
     }
     const users = await this.queries.users(name);
     const known = await this.registry.latest();
-    refuseAny(besideKnown(known, { name, users, registration }));
+    throwIfRefused(besideKnown(known, { name, users, registration }));
     return { users, since: sinceOf(known) };
   }
 
   /** The namespaces that there are; throws Refused with those of the request that there are not. */
   async namespacesKnown(namespaces: readonly string[] | undefined): Promise<NamespacesSince> {
     const known = await this.registry.latest();
-    refuseAny(strangers(known, namespaces));
+    throwIfRefused(strangers(known, namespaces));
     return sinceOf(known);
   }
 

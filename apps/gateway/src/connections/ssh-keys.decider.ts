@@ -2,13 +2,13 @@ import { refuse, traitsOf, type ConnectionName, type Fact, type Refusal, type St
 import { connectionOfSshKey, NO_SSH_KEY, sshKeyAfter, type ConnectionSshKey } from '@fairlead/domain';
 import type { Command, Decider } from '@fairlead/event-sourcing';
 
-interface Known {
+interface KeyOwner {
   readonly provider: string;
   readonly sshKey: ConnectionSshKey;
 }
 
 /** By connection; registered ones have a provider. */
-export type SshKeysState = Readonly<Record<string, Partial<Known>>>;
+export type SshKeysState = Readonly<Record<string, Partial<KeyOwner>>>;
 
 /** `force`: the rotation that is under way ends although hosts still need the former key. */
 export type RotateSshKey = Command<'RotateSshKey', { readonly name: ConnectionName; readonly force: boolean }>;

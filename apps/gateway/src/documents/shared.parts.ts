@@ -32,13 +32,13 @@ const parameterUse = ({ operationId }: Operation, part: Part): Use => {
 const operationsOf = ({ paths }: OpenAPIObject): readonly Operation[] =>
   Object.values(paths).flatMap((path) => Object.values(path) as Operation[]);
 
-interface Named {
+interface NamedPart {
   readonly name: string;
   readonly part: Part;
 }
 
 /** By its text, each part with its name: the most frequent of a kind has the name of the kind. */
-const namesOf = (uses: readonly Use[]): ReadonlyMap<string, Named> => {
+const namesOf = (uses: readonly Use[]): ReadonlyMap<string, NamedPart> => {
   const counts = new Map<string, Use & { readonly text: string; readonly count: number }>();
   for (const use of uses) {
     const text = JSON.stringify(use.part);
@@ -55,7 +55,7 @@ const namesOf = (uses: readonly Use[]): ReadonlyMap<string, Named> => {
   return new Map(named);
 };
 
-const componentsOf = (named: ReadonlyMap<string, Named>): Part =>
+const componentsOf = (named: ReadonlyMap<string, NamedPart>): Part =>
   Object.fromEntries(
     [...named.values()]
       .toSorted((one, other) => (one.name < other.name ? -1 : 1))
@@ -75,7 +75,7 @@ export const withSharedParts = (document: OpenAPIObject): OpenAPIObject => {
   const parameters = namesOf(
     operations.flatMap((operation) => (operation.parameters ?? []).map((part) => parameterUse(operation, part))),
   );
-  const refTo = (place: string, names: ReadonlyMap<string, Named>, part: Part): Part => ({
+  const refTo = (place: string, names: ReadonlyMap<string, NamedPart>, part: Part): Part => ({
     $ref: `#/components/${place}/${names.get(JSON.stringify(part))?.name}`,
   });
   const withRefs = (operation: Operation): Operation => ({

@@ -1,18 +1,18 @@
 import { newestVersion, refuse, type EventData, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
-import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { isForeign, membershipAfter, type ClusterMembership } from '../lifecycle/membership.js';
 import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
 
-export type RequestSnapshot = Command<'RequestSnapshot', Named & { readonly requestId: string }>;
+export type RequestSnapshot = Command<'RequestSnapshot', NamedCluster & { readonly requestId: string }>;
 export type RequestRestore = Command<
   'RequestRestore',
-  Named & {
+  NamedCluster & {
     readonly requestId: string;
     readonly snapshot: string;
     readonly confirm: string;
@@ -21,7 +21,7 @@ export type RequestRestore = Command<
 >;
 export type RequestVerification = Command<
   'RequestVerification',
-  Named & { readonly requestId: string; readonly snapshot: string }
+  NamedCluster & { readonly requestId: string; readonly snapshot: string }
 >;
 export type EtcdCommand = RequestSnapshot | RequestRestore | RequestVerification;
 
@@ -35,7 +35,7 @@ interface Saved {
 
 /** The cluster of a name, and what was saved of its etcd. */
 export interface EtcdState {
-  readonly cluster: PresentCluster | undefined;
+  readonly cluster: ClusterMembership | undefined;
   readonly upgrade: PhasedUpgrade | undefined;
   readonly snapshots: ReadonlyMap<string, Saved>;
   /** The restore that is under way. */
@@ -46,7 +46,7 @@ export interface EtcdState {
 
 const hindrance = (
   { cluster }: EtcdState,
-  { namespace, cluster: name }: Named,
+  { namespace, cluster: name }: NamedCluster,
   action: string,
 ): Refusal | undefined => {
   if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
@@ -143,7 +143,7 @@ export const etcd: Decider<EtcdState, EtcdCommand, EtcdRequestFact> = {
   },
 
   evolve: (state, event) => {
-    const cluster = presentAfter(state.cluster, event);
+    const cluster = membershipAfter(state.cluster, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { ...etcd.initial, cluster };
     if (isForeign(cluster, event)) return state;
     return evolved({ ...state, cluster, upgrade: latestUpgradeAfter(state.upgrade, event) }, event);

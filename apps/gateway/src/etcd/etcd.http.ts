@@ -20,7 +20,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { etcd, type EtcdCommand, type EtcdState } from './etcd.decider.js';
 import { EtcdQueries } from './etcd.queries.js';
 
@@ -87,9 +87,9 @@ export class EtcdHttp {
     @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
   ): Promise<EtcdSnapshotList> {
-    await this.answers.shown(minSeq);
+    await this.answers.waitForProjection(minSeq);
     const uid = await this.clusters.uidOf(namespace, cluster);
-    if (uid === undefined) throw new Refused(clusterUnknown({ namespace, cluster }));
+    if (uid === undefined) throw new RefusalError(clusterUnknown({ namespace, cluster }));
     return { kind: 'EtcdSnapshotList', items: await this.queries.snapshots(namespace, cluster, uid) };
   }
 
@@ -175,9 +175,9 @@ export class EtcdHttp {
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
     @FromCaller() { identity }: Caller,
   ): Promise<EtcdRequestView> {
-    await this.answers.shown(minSeq);
+    await this.answers.waitForProjection(minSeq);
     const found = await this.queries.visibleRequest({ namespace, cluster, request }, identity);
-    if (found === undefined) throw new Refused(refuse('etcd.request-unknown', { namespace, cluster, request }));
+    if (found === undefined) throw new RefusalError(refuse('etcd.request-unknown', { namespace, cluster, request }));
     return found;
   }
 
@@ -185,12 +185,12 @@ export class EtcdHttp {
     const { requestId: request } = command.data;
     const { namespace, cluster } = path;
     const of = { namespace, cluster, request };
-    return this.answers.of(exchange, this.decide(command, exchange.caller), {
+    return this.answers.respond(exchange, this.decide(command, exchange.caller), {
       address: { namespace, cluster },
       location: `/ns/${namespace}/clusters/${cluster}/etcd/requests/${request}`,
       isOver: isEndOf(command),
       view: ({ seq }) =>
-        this.answers.shownAt(seq, {
+        this.answers.viewAt(seq, {
           rows: () => this.queries.request(of),
           log: () => this.queries.recorded(of),
           otherwise: refuse('etcd.request-unknown', of),
@@ -200,6 +200,6 @@ export class EtcdHttp {
 
   private async decide(command: EtcdCommand, caller: Caller): Promise<Decided<EtcdState>> {
     const { namespace, cluster } = command.data;
-    return orRefuse(await this.handle(etcd, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
+    return unwrap(await this.handle(etcd, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
   }
 }

@@ -2,7 +2,7 @@ import { isEventType, parseEventSubject, refuse, type StoredEvent } from '@fairl
 import { decode, NATS, readBatch, READ_BATCH } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { PAGE_BYTES_MAX, readLogPage, type LogRequest } from './log.page.js';
 
 export interface EventPage {
@@ -20,7 +20,7 @@ export const typesOf = (list: string | undefined): ReadonlySet<string> | undefin
   const types = list.split(',').map((type) => type.trim());
   const unknown = types.find((type) => !isEventType(type));
   if (unknown !== undefined)
-    throw new Refused(refuse('request.malformed', { detail: `type: unknown event ${unknown}` }, 'type'));
+    throw new RefusalError(refuse('request.malformed', { detail: `type: unknown event ${unknown}` }, 'type'));
   return new Set(types);
 };
 

@@ -2,7 +2,7 @@ import { refuse, wordsOf, type EventView, type StoredEvent } from '@fairlead/con
 import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { HttpResponse } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { beginStream, deliver, keepAlive } from '../http/server.sent.events.js';
 import { TokenSlots } from '../limits/token.slots.js';
 
@@ -50,7 +50,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     response: HttpResponse,
   ): Promise<void> {
     this.slots.take('streams', tokenId, response);
-    if (this.open >= STREAMS_MAX) throw new Refused(refuse('system.too-many-streams', { max: STREAMS_MAX }));
+    if (this.open >= STREAMS_MAX) throw new RefusalError(refuse('system.too-many-streams', { max: STREAMS_MAX }));
     const signal = AbortSignal.any([ended, this.stopping.signal]);
     this.open += 1;
     const alive = keepAlive(response);

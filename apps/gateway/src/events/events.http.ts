@@ -19,7 +19,7 @@ import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/ca
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { AuditReader } from './audit.reader.js';
 import { tenantEventView } from './event.redaction.js';
@@ -43,7 +43,7 @@ const SEQUENCE = /^\d{1,15}$/;
 const resumeAfter = (lastEventId: string | undefined, after: number): number => {
   if (lastEventId === undefined || lastEventId === '') return after;
   if (SEQUENCE.test(lastEventId)) return Number(lastEventId);
-  throw new Refused(refuse('request.malformed', { detail: 'Last-Event-ID must be a sequence of the log' }));
+  throw new RefusalError(refuse('request.malformed', { detail: 'Last-Event-ID must be a sequence of the log' }));
 };
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster'))
@@ -159,7 +159,7 @@ export class ClusterEventsHttp {
     const since = await this.incarnations.visibleAfter(namespace, identity);
     const filter = clusterFilter(namespace, cluster);
     if (!(await this.reader.hasAny(filter, since)))
-      throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+      throw new RefusalError(refuse('cluster.unknown', { namespace, cluster }));
     return { filter, since };
   }
 }

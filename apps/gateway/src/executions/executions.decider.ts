@@ -11,16 +11,16 @@ import {
 } from '@fairlead/contracts';
 import { executionsAfter, type Executions } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { membershipAfter, type ClusterMembership } from '../lifecycle/membership.js';
 
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
 
 export type RequestExec = Command<
   'RequestExec',
-  Named & {
+  NamedCluster & {
     readonly requestId: string;
     readonly node: NodeName;
     readonly purpose: 'exec' | 'logs';
@@ -30,19 +30,19 @@ export type RequestExec = Command<
 >;
 export type RequestFollow = Command<
   'RequestFollow',
-  Named & Pick<EventData<'NodeLogsFollowRequested'>, 'requestId' | 'node' | 'unit' | 'lines' | 'sinceSeconds'>
+  NamedCluster & Pick<EventData<'NodeLogsFollowRequested'>, 'requestId' | 'node' | 'unit' | 'lines' | 'sinceSeconds'>
 >;
 /** Decides nothing: for its state. */
-export type ReadExecutions = Command<'ReadExecutions', Named>;
+export type ReadExecutions = Command<'ReadExecutions', NamedCluster>;
 
 export interface ExecutionsState {
-  readonly cluster: PresentCluster | undefined;
+  readonly cluster: ClusterMembership | undefined;
   readonly executions: Executions | undefined;
 }
 
-type About = Named & { readonly node: NodeName };
+type NamedNode = NamedCluster & { readonly node: NodeName };
 
-const unknownNode = ({ nodes }: PresentCluster, { namespace, cluster, node }: About): Refusal => {
+const unknownNode = ({ nodes }: ClusterMembership, { namespace, cluster, node }: NamedNode): Refusal => {
   const refusal = refuse('node.unknown', { namespace, cluster, node });
   const nearest = nearestOf(node, Object.keys(nodes));
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${nearest}?` };
@@ -52,11 +52,11 @@ const bytesOf = (command: readonly string[]): number =>
   command.reduce((sum, word) => sum + new TextEncoder().encode(word).length + 1, 0);
 
 interface Present {
-  readonly cluster: PresentCluster;
+  readonly cluster: ClusterMembership;
   readonly state: Executions;
 }
 
-const present = ({ cluster, executions: state }: ExecutionsState, data: About): Present | Refusal => {
+const present = ({ cluster, executions: state }: ExecutionsState, data: NamedNode): Present | Refusal => {
   const { namespace, cluster: name, node } = data;
   if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
   if (cluster.phase === 'Deleting' || state === undefined) return refuse('cluster.deleting', { cluster: name });
@@ -109,7 +109,7 @@ export const executions: Decider<
     }
   },
   evolve: (state, event) => ({
-    cluster: presentAfter(state.cluster, event),
+    cluster: membershipAfter(state.cluster, event),
     executions: executionsAfter(state.executions, event),
   }),
 };

@@ -12,10 +12,10 @@ import { RoleInNamespace } from '../access/access.js';
 import { accept, showSeq } from '../http/answers.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented, WaitHeader } from '../http/documented.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
+import { IDEMPOTENCY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { Executions } from './executions.js';
 import { LogStreams } from './log.streams.js';
@@ -71,7 +71,7 @@ export class ExecutionsHttp {
       { status: 202, description: 'It is under way; Location shows its end', schema: NodeExecView },
       { status: 200, description: 'With Prefer: wait=N: it has ended', schema: NodeExecView },
     ],
-    refusals: [...REFUSALS, ...KEY_REFUSALS, 'node.exec-too-long', 'node.exec-unknown', 'node.exec-simulated'],
+    refusals: [...REFUSALS, ...IDEMPOTENCY_REFUSALS, 'node.exec-too-long', 'node.exec-unknown', 'node.exec-simulated'],
   })
   async exec(
     @Param({ schema: NodePath }) path: NodePath,
@@ -128,9 +128,10 @@ export class ExecutionsHttp {
     const { view, seq } = await this.executions.ask(path, asked, caller, LOGS_WITHIN_MS);
     const { node } = path;
     if (view.state === 'running')
-      throw new Refused(refuse('node.logs-late', { node, seconds: LOGS_WITHIN_MS / MS_PER_SECOND }));
-    if (view.state === 'failed') throw new Refused(refuse('node.logs-failed', { node, cause: view.message }));
-    if (view.exitCode !== 0) throw new Refused(refuse('node.logs-failed', { node, cause: textOf(view.stderr).trim() }));
+      throw new RefusalError(refuse('node.logs-late', { node, seconds: LOGS_WITHIN_MS / MS_PER_SECOND }));
+    if (view.state === 'failed') throw new RefusalError(refuse('node.logs-failed', { node, cause: view.message }));
+    if (view.exitCode !== 0)
+      throw new RefusalError(refuse('node.logs-failed', { node, cause: textOf(view.stderr).trim() }));
     showSeq(response, seq);
     return oldestFirst(textOf(view.stdout), view.truncated);
   }

@@ -15,7 +15,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { causeOf, type Caller } from '../http/caller.js';
 import { LogFollower, type Patience } from '../http/log.follower.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { mayEverywhere } from '../access/identity.js';
 import { ConnectionQueries } from '../connections/connections.queries.js';
 import { executions, type RequestExec } from './executions.decider.js';
@@ -24,7 +24,7 @@ import { executions, type RequestExec } from './executions.decider.js';
 const OUTPUT_LENGTH_MAX = 16 * 1_048_576;
 
 /** What is asked for, and for how long the caller waits for its end. */
-export type Asked = Pick<RequestExec['data'], 'purpose' | 'command' | 'timeoutSeconds'>;
+export type ExecRequest = Pick<RequestExec['data'], 'purpose' | 'command' | 'timeoutSeconds'>;
 
 export interface Shown {
   readonly view: NodeExecView;
@@ -61,13 +61,13 @@ export class Executions {
     @Inject(ConnectionQueries) private readonly connections: ConnectionQueries,
   ) {}
 
-  async ask(path: NodePath, asked: Asked, caller: Caller, waitMs: number): Promise<Shown> {
+  async ask(path: NodePath, asked: ExecRequest, caller: Caller, waitMs: number): Promise<Shown> {
     const { namespace, cluster, node } = path;
     const requestId = caller.commandId ?? randomUUID();
     if (asked.purpose === 'exec' && !mayEverywhere(caller.identity, 'admin')) await this.refuseSimulated(path);
     const stream = { namespace, cluster, context: 'audit' };
     const command: RequestExec = { type: 'RequestExec', data: { ...path, ...asked, requestId } };
-    const { seq } = orRefuse(await this.handle(executions, stream, command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(executions, stream, command, causeOf(caller)));
     return this.shown({ namespace, cluster, node }, requestId, seq, { waitMs, signal: caller.signal });
   }
 
@@ -96,12 +96,12 @@ export class Executions {
     const { cluster } = state;
     const node = cluster === undefined ? undefined : memberOf(cluster.nodes, path.node);
     if (node !== undefined && (await this.connections.isSimulated(node.connection)))
-      throw new Refused(refuse('node.exec-simulated', { node: path.node }));
+      throw new RefusalError(refuse('node.exec-simulated', { node: path.node }));
   }
 
   /** From the log: the rows need not know of it yet. */
   private async recorded({ namespace, cluster }: NodePath, requestId: string) {
-    return orRefuse(
+    return unwrap(
       await this.handle(
         executions,
         { namespace, cluster, context: 'audit' },
@@ -114,7 +114,7 @@ export class Executions {
   private async read(path: NodePath, requestId: string) {
     const { namespace, cluster, node } = path;
     const { state, seq } = await this.recorded(path, requestId);
-    if (state.cluster === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    if (state.cluster === undefined) throw new RefusalError(refuse('cluster.unknown', { namespace, cluster }));
     const open = state.executions?.open[requestId];
     const ended = state.executions?.ended[requestId];
     return { seq, isOpen: open?.node === node, ended: ended?.node === node ? ended : undefined };
@@ -130,8 +130,8 @@ export class Executions {
     return { ...view, state: 'finished', exitCode, stdout, stderr, truncated, tookMs };
   }
 
-  private unknown({ namespace, cluster }: NodePath, execution: string): Refused {
-    return new Refused(
+  private unknown({ namespace, cluster }: NodePath, execution: string): RefusalError {
+    return new RefusalError(
       refuse('node.exec-unknown', { namespace, cluster, execution, seconds: EXEC_LIMITS.keptSeconds }),
     );
   }

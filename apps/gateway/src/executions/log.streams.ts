@@ -15,7 +15,7 @@ import { randomUUID } from 'node:crypto';
 import { causeOf, type Caller } from '../http/caller.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { LogFollower, type Awaited } from '../http/log.follower.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { beginStream, deliver, keepAlive } from '../http/server.sent.events.js';
 import { TokenSlots } from '../limits/token.slots.js';
 import { executions } from './executions.decider.js';
@@ -77,10 +77,10 @@ export class LogStreams implements BeforeApplicationShutdown {
   /** Resolves when the stream has ended. */
   async serve(path: NodePath, query: NodeLogsQuery, caller: Caller, response: HttpResponse): Promise<void> {
     this.slots.take('streams', caller.identity.tokenId, response);
-    if (this.open >= STREAMS_MAX) throw new Refused(refuse('system.too-many-streams', { max: STREAMS_MAX }));
+    if (this.open >= STREAMS_MAX) throw new RefusalError(refuse('system.too-many-streams', { max: STREAMS_MAX }));
     const { namespace, cluster } = path;
     const requestId = randomUUID();
-    const { seq } = orRefuse(
+    const { seq } = unwrap(
       await this.handle(
         executions,
         { namespace, cluster, context: 'audit' },

@@ -42,8 +42,8 @@ export class FleetHttp {
     @Query({ schema: FleetQuery }) { minSeq = 0, at, sort, order, ...query }: FleetQuery,
     @FromExchange() exchange: Exchange,
   ): Promise<FleetList> {
-    await this.answers.shown(minSeq);
-    if (typeof at === 'number') await this.answers.shown(at, 'at');
+    await this.answers.waitForProjection(minSeq);
+    if (typeof at === 'number') await this.answers.waitForProjection(at, 'at');
     const rows =
       at === undefined
         ? await this.fleet.rows(exchange.caller.identity)

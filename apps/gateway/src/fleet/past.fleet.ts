@@ -9,7 +9,7 @@ import { viewFromLog } from '../clusters/past.queries.js';
 import { eventsUntil, History, type LogMoment } from '../common/history.js';
 import { FoldedHistory } from '../common/rows.fold.js';
 import type { Exchange } from '../http/caller.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { TokenSlots } from '../limits/token.slots.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { fleetRow, READER } from './fleet.rules.js';
@@ -30,7 +30,7 @@ export const PAST_CLUSTERS_MAX = 200;
 /** Events that are kept, of all clusters together. */
 const EVENTS_KEPT_MAX = 60_000;
 
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
@@ -38,7 +38,7 @@ interface Named {
 /** The fleet as it was. Histories are read once and kept, so that a moment beside the last one is answered at once. */
 @Injectable()
 export class PastFleet {
-  private readonly names = new Map<string, Named>();
+  private readonly names = new Map<string, NamedCluster>();
   private namesThrough = 0;
   private readonly histories = new LRUCache<string, KeptHistory>({
     maxSize: EVENTS_KEPT_MAX,
@@ -63,7 +63,7 @@ export class PastFleet {
       (one) => mayIn(identity, READER, one.namespace) && (namespace ?? one.namespace) === one.namespace,
     );
     if (visible.length > PAST_CLUSTERS_MAX)
-      throw new Refused(
+      throw new RefusalError(
         refuse('request.malformed', {
           detail: `at: ${visible.length} clusters would be replayed, more than ${PAST_CLUSTERS_MAX}. Name a namespace`,
         }),
@@ -77,7 +77,11 @@ export class PastFleet {
     return rows;
   }
 
-  private async rowOf({ namespace, cluster }: Named, at: LogMoment, identity: Identity): Promise<FleetRow | undefined> {
+  private async rowOf(
+    { namespace, cluster }: NamedCluster,
+    at: LogMoment,
+    identity: Identity,
+  ): Promise<FleetRow | undefined> {
     const since = await this.incarnations.visibleAfter(namespace, identity);
     const { events, places } = await this.historyOf(namespace, cluster, { at, since });
     const { length } = eventsUntil(events, at);
@@ -121,7 +125,7 @@ export class PastFleet {
   }
 
   /** Every name that was ever requested. */
-  private async allNames(): Promise<readonly Named[]> {
+  private async allNames(): Promise<readonly NamedCluster[]> {
     for (const { meta } of await this.history.requests(this.namesThrough)) {
       const { namespace, cluster, seq } = meta;
       this.names.set(`${namespace}/${cluster}`, { namespace, cluster });

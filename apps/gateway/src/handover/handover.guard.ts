@@ -3,7 +3,7 @@ import { LogOwnership } from '@fairlead/service-kit';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { RECORDS, type Recording } from '../http/documented.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 
 /** An installation that was handed over answers only what records nothing. Its log takes no event, whatever is let through here. */
 @Injectable()
@@ -17,6 +17,6 @@ export class HandoverGuard implements CanActivate {
     const records = this.reflector.get<Recording | undefined>(RECORDS, context.getHandler()) ?? 'nothing';
     const { record } = this.ownership;
     if (records === 'nothing' || !isSource(record)) return true;
-    throw new Refused(refuse('installation.handed-over', { detail: handoverWords(record) }));
+    throw new RefusalError(refuse('installation.handed-over', { detail: handoverWords(record) }));
   }
 }

@@ -8,7 +8,7 @@ import {
   type Refusal,
 } from '@fairlead/contracts';
 import { type Command, type Decider } from '@fairlead/event-sourcing';
-import { hasPool, isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { hasPool, isForeign, membershipAfter, type ClusterMembership } from '../lifecycle/membership.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 
 export type Scope = EventData<'UpdatesDisabledSet'>['scope'];
@@ -39,7 +39,7 @@ export type HoldsCommand = SetUpdates | SetNodeUpdates;
 
 /** The cluster of a name, and what of it is held. */
 export interface HoldsState {
-  readonly cluster: PresentCluster | undefined;
+  readonly cluster: ClusterMembership | undefined;
   /** By scope; the reason. */
   readonly held: ReadonlyMap<string, string>;
 }
@@ -50,7 +50,7 @@ const keyOf = (scope: Scope): string => (scope.kind === 'node' ? `node/${scope.n
 export const holdOn = ({ held, cluster }: HoldsState, node: string): string | undefined =>
   held.get(`node/${node}`) ?? held.get(`pool/${cluster?.nodes[node]?.pool}`);
 
-const unknownScope = (cluster: PresentCluster, { data }: SetUpdates): Refusal | undefined => {
+const unknownScope = (cluster: ClusterMembership, { data }: SetUpdates): Refusal | undefined => {
   const { scope, namespace, cluster: name } = data;
   if (scope.kind === 'node')
     return Object.hasOwn(cluster.nodes, scope.node)
@@ -63,7 +63,7 @@ const unknownScope = (cluster: PresentCluster, { data }: SetUpdates): Refusal | 
 
 const facts = (
   { held }: HoldsState,
-  uid: PresentCluster['uid'],
+  uid: ClusterMembership['uid'],
   scopes: readonly Scope[],
   { disabled, reason }: SetUpdates['data'] | SetNodeUpdates['data'],
 ): readonly Fact<'UpdatesDisabledSet'>[] | Refusal => {
@@ -96,7 +96,7 @@ export const holds: Decider<HoldsState, HoldsCommand, Fact<'UpdatesDisabledSet'>
   decide: set,
 
   evolve: (state, event) => {
-    const cluster = presentAfter(state.cluster, event);
+    const cluster = membershipAfter(state.cluster, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { ...holds.initial, cluster };
     if (isForeign(cluster, event)) return { ...state, cluster };
     if (event.type !== 'UpdatesDisabledSet') return { ...state, cluster };

@@ -20,7 +20,7 @@ import type { HttpResponse } from '../http/http.types.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 import { holds, type Scope } from './holds.decider.js';
 
@@ -77,7 +77,7 @@ export class HoldsHttp {
     const data = { namespace, cluster, select, disabled, reason };
     const stream = { namespace, cluster, context: 'request' };
     const command = { type: 'SetNodeUpdates', data } as const;
-    const { state, events, seq } = orRefuse(await this.handle(holds, stream, command, causeOf(caller)));
+    const { state, events, seq } = unwrap(await this.handle(holds, stream, command, causeOf(caller)));
     showSeq(response, seq);
     const selected = selectNodes(state.cluster?.nodes ?? {}, select, address);
     return {
@@ -112,12 +112,12 @@ export class HoldsHttp {
   }
 
   private async set(
-    { address, scope, name, request: { disabled, reason } }: Asked,
+    { address, scope, name, request: { disabled, reason } }: RequestedHold,
     caller: Caller,
     response: HttpResponse,
   ): Promise<UpdatesView> {
     const { namespace, cluster } = address;
-    const decided = orRefuse(
+    const decided = unwrap(
       await this.handle(
         holds,
         { namespace, cluster, context: 'request' },
@@ -131,7 +131,7 @@ export class HoldsHttp {
   }
 }
 
-interface Asked {
+interface RequestedHold {
   readonly address: ClusterAddress;
   readonly scope: Scope;
   readonly name: string;

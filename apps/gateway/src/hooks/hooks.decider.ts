@@ -2,7 +2,7 @@ import { refuse, type Fact, type HookPoint, type NodeName, type Refusal, type Up
 import type { Command, Decider } from '@fairlead/event-sourcing';
 import { heldAfter, type HeldBy, type HeldHooks } from '../lifecycle/held.hooks.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
-import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { isForeign, membershipAfter, type ClusterMembership } from '../lifecycle/membership.js';
 
 export type SkipHook = Command<
   'SkipHook',
@@ -18,7 +18,7 @@ export type SkipHook = Command<
 >;
 
 export interface HooksState {
-  readonly cluster: PresentCluster | undefined;
+  readonly cluster: ClusterMembership | undefined;
   readonly held: HeldHooks;
 }
 
@@ -50,7 +50,7 @@ export const hooks: Decider<HooksState, SkipHook, Fact<'HookSkipped'>> = {
   decide: skip,
 
   evolve: (state, event) => {
-    const cluster = presentAfter(state.cluster, event);
+    const cluster = membershipAfter(state.cluster, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { cluster, held: undefined };
     return isForeign(cluster, event) ? state : { cluster, held: heldAfter(state.held, event) };
   },

@@ -9,7 +9,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import { hooks } from './hooks.decider.js';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/hooks/:hook'))
@@ -41,9 +41,9 @@ export class HooksHttp {
     const { namespace, cluster } = path;
     const stream = { namespace, cluster, context: 'request' };
     const command = { type: 'SkipHook', data: { namespace, cluster, hook, point, node, reason } } as const;
-    const { seq } = orRefuse(await this.handle(hooks, stream, command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(hooks, stream, command, causeOf(caller)));
     showSeq(response, seq);
-    return this.answers.shownAt(seq, {
+    return this.answers.viewAt(seq, {
       rows: () => this.queries.one(namespace, cluster),
       log: () => this.queries.recorded(namespace, cluster),
       otherwise: clusterUnknown(path),

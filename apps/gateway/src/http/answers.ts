@@ -1,7 +1,7 @@
 import { refuse } from '@fairlead/contracts';
 import type { Positions } from '@fairlead/event-sourcing/jetstream';
 import { isOutage } from './outage.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 import type { HttpResponse } from './http.types.js';
 
 const CATCH_UP_MS = 5_000;
@@ -45,6 +45,6 @@ export const shownSoon = async (positions: Positions, seq: number): Promise<bool
 export const untilShown = async (positions: Positions, seq: number, parameter = 'minSeq'): Promise<void> => {
   if (seq <= 0) return;
   const shown = await positions.waitFor(seq, CATCH_UP_MS);
-  if (shown === undefined) throw new Refused(refuse('wait.seq-ahead', { seq }, parameter));
-  if (!shown) throw new Refused(refuse('wait.too-long', { seq, seconds: CATCH_UP_MS / 1000 }, parameter));
+  if (shown === undefined) throw new RefusalError(refuse('wait.seq-ahead', { seq }, parameter));
+  if (!shown) throw new RefusalError(refuse('wait.too-long', { seq, seconds: CATCH_UP_MS / 1000 }, parameter));
 };

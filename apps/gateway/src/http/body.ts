@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { headerText, type HttpRequest, type HttpResponse } from './http.types.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 import { bodyFault } from './text.js';
 
 /** Largest body: a secret of a connection is the largest thing in one. */
@@ -24,17 +24,17 @@ const hasBody = ({ headers }: HttpRequest): boolean =>
 const checkMediaType = (request: HttpRequest, _response: HttpResponse, next: () => void): void => {
   const type = headerText(request.headers['content-type']) ?? '';
   if (hasBody(request) && !isRead(type, request.method))
-    throw new Refused(refuse('request.media-type', { type: type === '' ? 'of no type' : type }));
+    throw new RefusalError(refuse('request.media-type', { type: type === '' ? 'of no type' : type }));
   next();
 };
 
 const checkUtf8 = (_request: IncomingMessage, _response: ServerResponse, bytes: Buffer): void => {
-  if (!isUtf8(bytes)) throw new Refused(refuse('request.malformed', { detail: 'The body is not UTF-8' }));
+  if (!isUtf8(bytes)) throw new RefusalError(refuse('request.malformed', { detail: 'The body is not UTF-8' }));
 };
 
 const checkText = ({ body }: HttpRequest, _response: HttpResponse, next: () => void): void => {
   const fault = bodyFault(body);
-  if (fault !== undefined) throw new Refused(fault);
+  if (fault !== undefined) throw new RefusalError(fault);
   next();
 };
 

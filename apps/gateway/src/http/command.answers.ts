@@ -5,7 +5,7 @@ import type { ClusterAddress } from '../common/cluster.address.js';
 import { accept } from './answers.js';
 import type { Exchange } from './caller.js';
 import { LogFollower } from './log.follower.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 
 /** How far a command is when it is answered. */
 export interface Outcome<State> {
@@ -48,7 +48,7 @@ export interface Sources<View> {
 export class CommandAnswers {
   constructor(@Inject(LogFollower) private readonly follower: LogFollower) {}
 
-  async of<State, View>(
+  async respond<State, View>(
     { caller, response }: Pick<Exchange, 'caller' | 'response'>,
     command: Decided<State> | Promise<Decided<State>>,
     { address, location, done = 200, view, ...ends }: CommandAnswer<State, View>,
@@ -66,14 +66,14 @@ export class CommandAnswers {
   }
 
   /** Until this replica shows what the log held at the sequence. */
-  shown(seq: number, parameter?: string): Promise<void> {
+  waitForProjection(seq: number, parameter?: string): Promise<void> {
     return this.follower.shown(seq, parameter);
   }
 
   /** Shows at least what the log held at the sequence. */
-  async shownAt<View>(seq: number, { rows, log, otherwise }: Sources<View>): Promise<View> {
+  async viewAt<View>(seq: number, { rows, log, otherwise }: Sources<View>): Promise<View> {
     const view = await this.follower.afterRecord(seq, rows, log);
-    if (view === undefined) throw new Refused(otherwise);
+    if (view === undefined) throw new RefusalError(otherwise);
     return view;
   }
 

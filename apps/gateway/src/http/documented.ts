@@ -3,7 +3,7 @@ import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiHeader, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { z } from 'zod';
 
-export interface Answer {
+export interface DocumentedResponse {
   readonly status: 200 | 201 | 202;
   readonly description: string;
   readonly schema?: z.ZodType;
@@ -24,7 +24,7 @@ export interface Documentation {
   readonly records: Recording;
   readonly summary: string;
   readonly description?: string;
-  readonly answers: readonly Answer[];
+  readonly answers: readonly DocumentedResponse[];
   readonly refusals?: readonly RefusalCode[];
 }
 
@@ -77,7 +77,7 @@ const COMMAND_HEADERS = {
   },
 } as const;
 
-const answerDecorator = ({ status, description, schema, contentType }: Answer): MethodDecorator => {
+const answerDecorator = ({ status, description, schema, contentType }: DocumentedResponse): MethodDecorator => {
   if (contentType !== undefined)
     return ApiResponse({ status, description, content: { [contentType]: { schema: { type: 'string' } } } });
   return ApiResponse({

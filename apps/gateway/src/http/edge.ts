@@ -2,7 +2,7 @@ import { refuse, type Refusal } from '@fairlead/contracts';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { headerText, type HttpRequest, type HttpResponse } from './http.types.js';
 import { isLenient, waitSecondsOf } from './prefer.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 import { recordFault } from './text.js';
 
 /** What Express says about a path that belongs to a route. */
@@ -82,21 +82,21 @@ export const checkEdge = (app: NestExpressApplication) => {
   return (request: HttpRequest, response: HttpResponse, next: () => void): void => {
     const { method, path } = request;
     const malformed = encodingFault(request);
-    if (malformed !== undefined) throw new Refused(malformed);
+    if (malformed !== undefined) throw new RefusalError(malformed);
     const found = router.stack.flatMap((layer) => {
       const match = layer.route === undefined ? false : layer.match(path);
       return match === false ? [] : [{ layer, match }];
     });
-    if (found.length === 0) throw new Refused(refuse('route.unknown', { method, path }));
+    if (found.length === 0) throw new RefusalError(refuse('route.unknown', { method, path }));
     const methods = allowed(found.map(({ layer }) => layer));
     if (!methods.includes(method)) {
       response.setHeader('Allow', methods.join(', '));
       if (method === 'OPTIONS') return void response.status(NO_CONTENT).end();
-      throw new Refused(refuse('route.method', { method, path, allow: methods.join(', ') }));
+      throw new RefusalError(refuse('route.method', { method, path, allow: methods.join(', ') }));
     }
     const params = Object.assign({}, ...found.map(({ match }) => match.params)) as Match['params'];
     const fault = recordFault(params) ?? recordFault(request.query) ?? conditionFault(request) ?? headerFault(request);
-    if (fault !== undefined) throw new Refused(fault);
+    if (fault !== undefined) throw new RefusalError(fault);
     next();
   };
 };

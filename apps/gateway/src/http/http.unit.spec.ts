@@ -8,7 +8,7 @@ import { suspectSettings } from '../connections/connections.rules.js';
 import { isOutage } from './outage.js';
 import { waitSecondsOf } from './prefer.js';
 import { errorView } from './refused.filter.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 import { parseBody } from './validation.pipe.js';
 
 describe('the faults of a body', () => {
@@ -16,7 +16,7 @@ describe('the faults of a body', () => {
     try {
       parseBody(z.strictObject({ items: z.array(z.int()).optional() }), body);
     } catch (error) {
-      if (error instanceof Refused) return errorView(error.refusals, 'r').errors;
+      if (error instanceof RefusalError) return errorView(error.refusals, 'r').errors;
       throw error;
     }
     return [];

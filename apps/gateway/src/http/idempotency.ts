@@ -18,7 +18,7 @@ import { openBody, sealBody, type Opener } from './answer.seal.js';
 import type { HttpRequest, HttpResponse } from './http.types.js';
 import { IdempotencyStore, type KeyedRequest, type Lease, type StoredAnswer } from './idempotency.store.js';
 import { isOutage } from './outage.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 
 const IDEMPOTENT = 'fairlead:idempotent';
 
@@ -29,14 +29,17 @@ type Stored = 'plain' | 'sealed';
 export const Idempotent = (stored: Stored = 'plain'): CustomDecorator => SetMetadata(IDEMPOTENT, stored);
 
 /** What a route that understands the header may refuse because of it. */
-export const KEY_REFUSALS = [
+export const IDEMPOTENCY_REFUSALS = [
   'idempotency.key-invalid',
   'idempotency.key-reused',
   'idempotency.in-progress',
 ] as const satisfies readonly RefusalCode[];
 
 /** What every change by a decider may refuse besides. */
-export const CHANGE_REFUSALS = ['conflict.concurrent', ...KEY_REFUSALS] as const satisfies readonly RefusalCode[];
+export const CHANGE_REFUSALS = [
+  'conflict.concurrent',
+  ...IDEMPOTENCY_REFUSALS,
+] as const satisfies readonly RefusalCode[];
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const REPEATED_HEADERS = ['Location', 'X-Fairlead-Seq', 'Preference-Applied'] as const;
@@ -46,7 +49,7 @@ const FORGET_ROWS_MAX = 10_000;
 const keyedRequest = (request: HttpRequest): KeyedRequest | undefined => {
   const key = request.headers['idempotency-key'];
   if (key === undefined || request.identity === undefined) return undefined;
-  if (Array.isArray(key) || !KEY.test(key)) throw new Refused(refuse('idempotency.key-invalid'));
+  if (Array.isArray(key) || !KEY.test(key)) throw new RefusalError(refuse('idempotency.key-invalid'));
   const text = `${request.method} ${request.originalUrl}\n${canonicalJson(request.body ?? null)}`;
   return {
     actor: request.identity.actor,
@@ -100,9 +103,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
           case 'answered':
             return of(this.repeat(claim.answer, opener, response));
           case 'in-progress':
-            throw new Refused(refuse('idempotency.in-progress'));
+            throw new RefusalError(refuse('idempotency.in-progress'));
           case 'other-request':
-            throw new Refused(refuse('idempotency.key-reused'));
+            throw new RefusalError(refuse('idempotency.key-reused'));
         }
       }),
     );
@@ -145,7 +148,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   private repeat(answer: StoredAnswer, opener: Opener | undefined, response: HttpResponse): unknown {
     const opened = opener === undefined ? answer : openBody(answer.body, opener);
-    if (opened === undefined) throw new Refused(refuse('idempotency.key-reused'));
+    if (opened === undefined) throw new RefusalError(refuse('idempotency.key-reused'));
     for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
     response.setHeader('Idempotency-Replayed', 'true');
     response.status(answer.status);

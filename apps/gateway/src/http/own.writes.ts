@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
@@ -17,7 +17,7 @@ const orSilent = async <T>(work: Promise<T>): Promise<T | undefined> => {
     timer = setTimeout(() => resolve(undefined), ASK_MS);
   });
   const answer = work.catch((error: unknown) => {
-    if (error instanceof WorldFailure) return undefined;
+    if (error instanceof ExternalFailure) return undefined;
     throw error;
   });
   return Promise.race([answer, silence]).finally(() => clearTimeout(timer));

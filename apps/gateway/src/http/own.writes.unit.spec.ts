@@ -1,4 +1,4 @@
-import { NONE, partitionOf, WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { NONE, partitionOf, ExternalFailure, type StoredEvent } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import type { Positions } from '@fairlead/event-sourcing/jetstream';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -9,13 +9,13 @@ import { writesBehind } from './writes.rules.js';
 const WRITES = { partition: 5, filter: 'evt.5.default.demo.request.>' };
 
 /** A log with commands at `seqs`, rows that show it up to `reached`, and a note of everything that was asked. */
-const world = (seqs: readonly number[] | WorldFailure, reached: number) => {
+const world = (seqs: readonly number[] | ExternalFailure, reached: number) => {
   const asked: string[] = [];
   const clock = { ms: 0 };
   const store = {
     read: async (_filter: string, afterSeq: number) => {
       asked.push('log');
-      if (seqs instanceof WorldFailure) throw seqs;
+      if (seqs instanceof ExternalFailure) throw seqs;
       return seqs
         .filter((seq) => seq > afterSeq)
         .map((seq) => ({ event: { meta: { seq } } as unknown as StoredEvent, hash: '' }));
@@ -59,7 +59,7 @@ describe('a read', () => {
   });
 
   it('is answered from the rows while the log does not answer, which is asked once a second', async () => {
-    const failure = new WorldFailure({ operation: 'read events', target: 'EVENTS', message: 'no responders' });
+    const failure = new ExternalFailure({ operation: 'read events', target: 'EVENTS', message: 'no responders' });
     const { writes, asked, clock } = world(failure, 40);
     await writes.shown([WRITES]);
     await writes.shown([WRITES]);

@@ -3,7 +3,7 @@ import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { isBelowLadybug } from './documented.js';
 import type { HttpRequest } from './http.types.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 
 /*
  * Lists are answered in pages, as the Kubernetes API does it: at most `limit` items, and where more follow, a token in
@@ -54,7 +54,7 @@ export const pageRequest = (
   if (isWhole) return { list, after: undefined, limit: Number.POSITIVE_INFINITY };
   if (token === undefined) return { list, after: undefined, limit };
   const after = keyIn(token, list);
-  if (after === undefined) throw new Refused(refuse('list.continue-invalid', {}, 'continue'));
+  if (after === undefined) throw new RefusalError(refuse('list.continue-invalid', {}, 'continue'));
   return { list, after, limit };
 };
 

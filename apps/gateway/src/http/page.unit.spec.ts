@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { pageOf, pageRequest } from './page.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 
 type Order = 'ascending' | 'descending';
 
@@ -58,6 +58,6 @@ describe('the pages of a list', () => {
     Buffer.from('["other","a"]').toString('base64url'),
     Buffer.from('["names",1]').toString('base64url'),
   ])('are refused for the token %j, which is of no such list', (token) => {
-    expect(() => pageRequest('names', { continue: token }, false)).toThrow(Refused);
+    expect(() => pageRequest('names', { continue: token }, false)).toThrow(RefusalError);
   });
 });

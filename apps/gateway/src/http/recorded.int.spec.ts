@@ -1,7 +1,7 @@
 import type { ClusterView, ConnectionView, EtcdRequestView, Fact, UpgradeView } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { prepareWorld, request, startTestGateway, type Answer, type TestGateway } from '../gateway.fixtures.js';
+import { prepareWorld, request, startTestGateway, type ApiResponse, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
 
 let gateway: TestGateway;
@@ -26,7 +26,7 @@ const failed = async (name: string): Promise<void> => {
 /** From here on the gateway records commands, and its projections stand still. */
 const holdProjections = () => holder.query('begin; select * from positions for update');
 
-const isRecorded = ({ status, headers }: Answer<unknown>, expected: number): void => {
+const isRecorded = ({ status, headers }: ApiResponse<unknown>, expected: number): void => {
   expect([status, Number(headers.get('x-fairlead-seq')) > 0, headers.get('location')]).toEqual([
     expected,
     true,

@@ -3,7 +3,7 @@ import {
   isSource,
   REFUSALS,
   refuse,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type ErrorView,
   type Refusal,
@@ -13,7 +13,7 @@ import { Catch, HttpException, Inject, Logger, type ArgumentsHost, type Exceptio
 import type { HttpRequest, HttpResponse } from './http.types.js';
 import { BODY_LIMIT } from './body.js';
 import { isOutage } from './outage.js';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 
 /** When it may be worth asking again, by status. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: 60, 503: 2 };
@@ -57,12 +57,12 @@ const statusOf = (error: unknown): number | undefined => {
 type FailureCode = 'system.permission-missing' | 'system.secret-unreadable';
 
 /** undefined: nothing that an administrator has to repair. */
-const codeOfWorld = ({ reason, cause }: WorldFailure): FailureCode | undefined => {
+const codeOfWorld = ({ reason, cause }: ExternalFailure): FailureCode | undefined => {
   if (missingRight(cause) !== undefined) return 'system.permission-missing';
   return reason === 'system.secret-unreadable' ? reason : undefined;
 };
 
-const refusalOfWorld = (failure: WorldFailure): Refusal => {
+const refusalOfWorld = (failure: ExternalFailure): Refusal => {
   const { operation, target, message } = failure;
   const code = codeOfWorld(failure);
   if (code === undefined) return refuse('system.unavailable', { detail: `${operation} failed: ${message}` });
@@ -85,7 +85,7 @@ export class RefusedFilter implements ExceptionFilter<unknown> {
     const view = errorView(refusals, request.requestId);
     if (TOKEN_REFUSALS.has(view.reason)) response.setHeader('WWW-Authenticate', 'Bearer realm="fairlead"');
     const retryAfterSeconds =
-      (error instanceof Refused ? error.retryAfterSeconds : undefined) ?? RETRY_AFTER_SECONDS[view.code];
+      (error instanceof RefusalError ? error.retryAfterSeconds : undefined) ?? RETRY_AFTER_SECONDS[view.code];
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(retryAfterSeconds));
     // The route may have promised another type for its success.
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -93,12 +93,12 @@ export class RefusedFilter implements ExceptionFilter<unknown> {
   }
 
   private refusalsOf(error: unknown, request: HttpRequest): readonly [Refusal, ...Refusal[]] {
-    if (error instanceof Refused) return error.refusals;
+    if (error instanceof RefusalError) return error.refusals;
     const { record } = this.ownership;
     // A read that is recorded, such as that of the administrator's kubeconfig.
-    if (error instanceof WorldFailure && isSource(record))
+    if (error instanceof ExternalFailure && isSource(record))
       return [refuse('installation.handed-over', { detail: handoverWords(record) })];
-    if (error instanceof WorldFailure) {
+    if (error instanceof ExternalFailure) {
       this.log.warn(`${request.requestId} ${error.operation} on ${error.target} failed: ${error.message}`);
       return [refusalOfWorld(error)];
     }

@@ -2,7 +2,7 @@ import { EXEC_LIMITS, refuse, type Refusal } from '@fairlead/contracts';
 import { issueWords, parseByShape, refusalsOfIssues } from '@fairlead/domain';
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import * as z from 'zod';
-import { Refused } from './refused.js';
+import { RefusalError } from './refusal.error.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -11,7 +11,7 @@ export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknow
   const shape = parseByShape(schema, body);
   if ('data' in shape) return shape.data;
   const [first, ...others] = shape.faults;
-  throw first === undefined ? new Error('a schema failed without an issue') : new Refused(first, ...others);
+  throw first === undefined ? new Error('a schema failed without an issue') : new RefusalError(first, ...others);
 };
 
 /** What a path parameter that cannot be a name is the name of: nothing. */
@@ -62,8 +62,8 @@ export class RequestPipe extends StandardSchemaValidationPipe {
     const result = await (schema as unknown as z.ZodType<T>).safeParseAsync(given, { error: issueWords });
     if (result.success) return result.data;
     const { issues } = result.error;
-    if (metadata.type === 'param') throw new Refused(unknownName(issues, given as Record<string, string>));
+    if (metadata.type === 'param') throw new RefusalError(unknownName(issues, given as Record<string, string>));
     const [first, ...others] = refusalsOfIssues(schema, issues);
-    throw first === undefined ? new Error('a schema failed without an issue') : new Refused(first, ...others);
+    throw first === undefined ? new Error('a schema failed without an issue') : new RefusalError(first, ...others);
   }
 }

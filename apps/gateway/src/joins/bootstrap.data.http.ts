@@ -5,7 +5,7 @@ import { FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { ManifestQueries } from '../manifest/manifest.queries.js';
 import { JoinFiles } from './join.files.js';
 import { JoiningPools } from './joining.pools.queries.js';
@@ -51,7 +51,7 @@ export class BootstrapDataHttp {
     const pool = await this.pools.one(path, identity);
     const admission = await this.manifests.bootstrapOf(pool, pool.pool);
     if (admission === undefined)
-      throw new Refused(refuse('join.bootstrap-pending', { pool: pool.pool })).retryAfter(RETRY_AFTER_SECONDS);
+      throw new RefusalError(refuse('join.bootstrap-pending', { pool: pool.pool })).retryAfter(RETRY_AFTER_SECONDS);
     const { sha256 } = await this.files.script();
     const script = { path: '/join/install.sh', sha256 };
     return this.commands.bootstrapData(pool, { admission, given: pool.bootstrap?.data, script, query });

@@ -1,4 +1,4 @@
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { refuse } from '@fairlead/contracts';
 import { installScript } from '@fairlead/node-scripts';
 import { Inject, Injectable } from '@nestjs/common';
@@ -27,7 +27,7 @@ export class JoinFiles {
 
   agent(): Promise<JoinFile> {
     const { agentBundle } = this.settings;
-    if (agentBundle === undefined) throw new Refused(refuse('join.not-served'));
+    if (agentBundle === undefined) throw new RefusalError(refuse('join.not-served'));
     return this.once('agent', () => readFile(agentBundle));
   }
 

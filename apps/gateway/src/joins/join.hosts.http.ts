@@ -5,7 +5,7 @@ import { Public } from '../access/access.js';
 import { FailureLimit } from '../auth/failures.limit.js';
 import { Documented } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { JoinFiles } from './join.files.js';
 import { JoinCommands } from './joins.commands.js';
 
@@ -49,9 +49,10 @@ export class JoinHostsHttp {
       this.limit.succeeded(hash);
       return view;
     } catch (error) {
-      if (!(error instanceof Refused) || error.refusals[0].code !== 'join.token-refused') throw error;
+      if (!(error instanceof RefusalError) || error.refusals[0].code !== 'join.token-refused') throw error;
       const seconds = this.limit.failed(address, hash);
-      if (seconds > 0) throw new Refused(refuse('auth.too-many-failures', { address, seconds })).retryAfter(seconds);
+      if (seconds > 0)
+        throw new RefusalError(refuse('auth.too-many-failures', { address, seconds })).retryAfter(seconds);
       throw error;
     }
   }

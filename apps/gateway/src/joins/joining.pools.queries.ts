@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Identity } from '../access/identity.js';
 import { ConnectionAccess } from '../connections/connection.access.js';
 import { clusterUnknown } from '../http/command.answers.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { ManifestQueries } from '../manifest/manifest.queries.js';
 import type { JoinedPool } from './joins.commands.js';
 
@@ -22,13 +22,13 @@ export class JoiningPools {
   ): Promise<JoinedPool & Pick<DeclaredPool, 'bootstrap'>> {
     const address = { namespace, cluster };
     const manifest = await this.manifests.one(address);
-    if (manifest === undefined) throw new Refused(clusterUnknown(address));
+    if (manifest === undefined) throw new RefusalError(clusterUnknown(address));
     const pool = manifest.spec.pools.find((one) => one.name === name);
-    if (pool === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool: name }));
+    if (pool === undefined) throw new RefusalError(refuse('pool.unknown', { namespace, cluster, pool: name }));
     const { connection, bootstrap } = pool;
     const { provider } = (await this.access.one(connection, identity)).registration;
     if (!traitsOf(provider).hostsJoin && !bootsFromUserData(pool))
-      throw new Refused(refuse('join.pool-makes-machines', { pool: name, connection, provider }));
+      throw new RefusalError(refuse('join.pool-makes-machines', { pool: name, connection, provider }));
     const uid = manifest.metadata.uid as JoinedPool['uid'];
     return { ...address, uid, pool: name, connection, bootstrap };
   }

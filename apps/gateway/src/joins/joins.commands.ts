@@ -30,7 +30,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import type { Identity } from '../access/identity.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { ManifestCommands } from '../manifest/manifest.commands.js';
 import { hostIdOfKey } from './bootstrap.tokens.js';
 import { hostIdOf, joins, type Admitted, type Joins, type JoinsCommand } from './joins.decider.js';
@@ -89,7 +89,7 @@ export class JoinCommands {
     const stream = { namespace, cluster, context: 'joins' };
     // Not repeatable by a key: the answer of the first one is kept, sealed, and a token whose answer was lost admits no host.
     const cause = causeOf({ identity: caller.identity, requestId: caller.requestId });
-    const { seq } = orRefuse(await this.handle(joins, stream, { type: 'IssueToken', data }, cause));
+    const { seq } = unwrap(await this.handle(joins, stream, { type: 'IssueToken', data }, cause));
     return { kind: 'JoinToken', id, namespace, cluster, pool, token, expiresAt, seq };
   }
 
@@ -97,7 +97,7 @@ export class JoinCommands {
   async bootstrapData({ namespace, cluster, pool }: JoinedPool, asked: AskedData): Promise<BootstrapDataView> {
     const { admission, given, script, query } = asked;
     const key = await this.secrets.get(bootstrapKeyRef(admission));
-    if (key === undefined) throw new Refused(refuse('join.bootstrap-pending', { pool }));
+    if (key === undefined) throw new RefusalError(refuse('join.bootstrap-pending', { pool }));
     const window = bootstrapWindowAt(this.clock.now().getTime());
     const token = poolToken(key, admission, window);
     const expiresAt = new Date(bootstrapWindowEnd(window)).toISOString();
@@ -115,13 +115,13 @@ export class JoinCommands {
     const { namespace, cluster, token } = request;
     const address = { namespace, cluster };
     const id = joinTokenId(token);
-    if (id === undefined) throw new Refused(refuse('join.token-refused', { cluster }));
+    if (id === undefined) throw new RefusalError(refuse('join.token-refused', { cluster }));
     const cause = causeOf({ identity: identityOf(id, namespace), requestId });
     const { hostId, command } = await this.presented(id, request);
-    const { state } = orRefuse(await this.handle(joins, { ...address, context: 'joins' }, command, cause));
+    const { state } = unwrap(await this.handle(joins, { ...address, context: 'joins' }, command, cause));
     const { uid, hosts } = state as Joins;
     const host = hosts[hostId];
-    if (host === undefined) throw new Refused(refuse('join.token-refused', { cluster }));
+    if (host === undefined) throw new RefusalError(refuse('join.token-refused', { cluster }));
     // A machine of a provider is a node already.
     if (host.requestId === undefined && host.machine === undefined) return this.request(address, host, requestId);
     return this.progress(address, { ...host, uid });
@@ -159,7 +159,7 @@ export class JoinCommands {
     try {
       await this.manifests.adopt({ ...address, pool }, { connection, id: hostId }, caller);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof RefusalError)) throw error;
       return this.view(host, 'Waiting', error.refusals.map(({ message }) => message).join('; '));
     }
     return this.view(host, 'Waiting', `the host was admitted and becomes a node of pool ${pool}`);

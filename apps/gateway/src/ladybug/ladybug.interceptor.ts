@@ -1,4 +1,4 @@
-import { ladybugReasonOf, WorldFailure, type ClusterList, type ClusterView } from '@fairlead/contracts';
+import { ladybugReasonOf, ExternalFailure, type ClusterList, type ClusterView } from '@fairlead/contracts';
 import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
@@ -10,7 +10,7 @@ import { LADYBUG } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import { isOutage } from '../http/outage.js';
 import { answersClusters } from '../http/recording.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { inItsWords, ladybugRouteOf, withoutEmpty, withoutUnknown } from './ladybug.rules.js';
 import { sentenceOf } from './ladybug.sentences.js';
 
@@ -71,7 +71,7 @@ export class LadybugInterceptor implements NestInterceptor {
     const response = http.getResponse<HttpResponse>();
     return next.handle().pipe(
       catchError((error: unknown) => {
-        throw error instanceof Refused ? this.reworded(error, request) : error;
+        throw error instanceof RefusalError ? this.reworded(error, request) : error;
       }),
       tap(() => locateBelow(response)),
       mergeMap((body: unknown) =>
@@ -80,11 +80,14 @@ export class LadybugInterceptor implements NestInterceptor {
     );
   }
 
-  private reworded({ refusals: [first, ...others] }: Refused, { method, params, body }: HttpRequest): Refused {
+  private reworded(
+    { refusals: [first, ...others] }: RefusalError,
+    { method, params, body }: HttpRequest,
+  ): RefusalError {
     const { namespace = '', cluster, node } = params;
     const about = node === undefined ? {} : { node };
     const place = { method, namespace, cluster: cluster ?? nameIn(body), ...about, addsNodes: cluster !== undefined };
-    return new Refused(inItsWords(first, place), ...others.map((other) => inItsWords(other, place)));
+    return new RefusalError(inItsWords(first, place), ...others.map((other) => inItsWords(other, place)));
   }
 
   private async answer(
@@ -123,9 +126,9 @@ export class LadybugInterceptor implements NestInterceptor {
       const patience = { waitMs: late.aborted ? 0 : CONFIGS_WITHIN_MS, signal: late };
       return { ...view, clusterConfig: (await this.kubeconfigs.polled(place, reader, patience)) ?? '' };
     } catch (error) {
-      if (error instanceof Refused) return { ...view, clusterConfig: '' };
+      if (error instanceof RefusalError) return { ...view, clusterConfig: '' };
       // The rest of the answer comes from our rows, and needs no log.
-      if (error instanceof WorldFailure || isOutage(error)) return { ...view, clusterConfig: '' };
+      if (error instanceof ExternalFailure || isOutage(error)) return { ...view, clusterConfig: '' };
       throw error;
     }
   }

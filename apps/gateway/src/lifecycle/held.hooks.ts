@@ -25,7 +25,7 @@ export interface HeldBy {
 /** By point, node and name; undefined: no hooks are declared. */
 export type HeldHooks = Readonly<Record<string, HeldBy>> | undefined;
 
-type Asked =
+type HookEventType =
   | 'HookBlocked'
   | 'HookSucceeded'
   | 'HookFailed'
@@ -60,7 +60,7 @@ const withDeclared = (held: HeldHooks, { hooks: declared = [] }: DeclaredSpec): 
 };
 
 /** A hook after a step holds nothing. */
-const asked = (held: HeldHooks = {}, { data, meta }: StoredEvent<Asked>): HeldHooks => {
+const asked = (held: HeldHooks = {}, { data, meta }: StoredEvent<HookEventType>): HeldHooks => {
   const { hook, point, node = null } = data;
   const key = keyOf(data);
   const { [key]: before, ...others } = held;

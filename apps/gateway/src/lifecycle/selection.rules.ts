@@ -15,7 +15,7 @@ export interface Selectable {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
@@ -30,13 +30,13 @@ export const isSelectedBy = ({ pools, labels }: Pick<NodeSelection, 'pools' | 'l
   Object.entries(labels).every(([key, value]) => node.labels[key] === value);
 
 /** The nearest name goes into the help: most wrong names are misspelled. */
-const unknownNode = (nodes: Nodes, { namespace, cluster }: Named, name: string, index: number): Refusal => {
+const unknownNode = (nodes: Nodes, { namespace, cluster }: NamedCluster, name: string, index: number): Refusal => {
   const refusal = refuse('node.unknown', { namespace, cluster, node: name }, `select.nodes[${index}]`);
   const nearest = nearestOf(name, Object.keys(nodes));
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${nearest}?` };
 };
 
-const unknownPool = (nodes: Nodes, { namespace, cluster }: Named, name: string, index: number): Refusal => {
+const unknownPool = (nodes: Nodes, { namespace, cluster }: NamedCluster, name: string, index: number): Refusal => {
   const refusal = refuse('pool.unknown', { namespace, cluster, pool: name }, `select.pools[${index}]`);
   const nearest = nearestOf(name, [...new Set(Object.values(nodes).map(poolOf))]);
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${nearest}?` };
@@ -58,7 +58,7 @@ const inOrder = (nodes: Nodes, names: readonly string[]): readonly string[] => {
 };
 
 /** The names of the nodes that are selected, in the order in which they begin. */
-export const selectNodes = (nodes: Nodes, selection: NodeSelection, of: Named): readonly string[] | Refusal => {
+export const selectNodes = (nodes: Nodes, selection: NodeSelection, of: NamedCluster): readonly string[] | Refusal => {
   const fault = faultOf(selection);
   if (fault !== undefined) return fault;
   const strangers = [

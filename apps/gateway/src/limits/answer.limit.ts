@@ -1,6 +1,6 @@
 import { refuse } from '@fairlead/contracts';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { bytesText } from './disk.rules.js';
 
 /**
@@ -13,7 +13,7 @@ export const boundAnswers =
     const send = response.send.bind(response);
     response.send = (body: string) => {
       if (typeof body === 'string' && body.length > maxBytes)
-        throw new Refused(refuse('request.answer-too-large', { max: bytesText(maxBytes) }));
+        throw new RefusalError(refuse('request.answer-too-large', { max: bytesText(maxBytes) }));
       return send(body);
     };
     next();

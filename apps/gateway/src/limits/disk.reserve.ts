@@ -8,12 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { SETTINGS, type Settings } from '../config.js';
 import type { Recording } from '../http/documented.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { begins, bytesText, roomBytes, type Storage } from './disk.rules.js';
 import { monitored } from './monitor.client.js';
 
 /** What all tokens together may write in this time is far less than the reserve. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 2_000;
 
 const limit = z.number().transform((bytes) => (bytes < 0 ? undefined : bytes));
@@ -69,7 +69,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   check(records: Recording): void {
     const { freeBytes } = this;
     if (freeBytes === undefined || !this.isLow() || !begins(records)) return;
-    throw new Refused(
+    throw new RefusalError(
       refuse('log.disk-reserve', { free: bytesText(freeBytes), reserve: bytesText(this.config.disk.reserveBytes) }),
     );
   }
@@ -94,7 +94,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private async follow(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      await sleep(untilShared(LOOK_EVERY_MS), undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(untilShared(POLL_INTERVAL_MS), undefined, { signal, ref: false }).catch(() => undefined);
       if (!signal.aborted) await this.look();
     }
   }

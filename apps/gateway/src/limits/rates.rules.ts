@@ -41,15 +41,15 @@ export const spend = (bucket: Bucket | undefined, rate: Rate, cost: number, nowM
 export const fullAfterMs = ({ perSecond, burst }: Rate): number => Math.ceil((burst / perSecond) * MS_PER_SECOND);
 
 /** What is used of a request. */
-export interface Asked {
+export interface RequestedRecords {
   readonly records: Recording;
   /** Of Content-Length; undefined: a body may come without one. */
   readonly bodyBytes: number | undefined;
 }
 
 /** Whether a request adds to the log, as its route declares. */
-export const isChange = ({ records }: Pick<Asked, 'records'>): boolean => records !== 'nothing';
+export const isChange = ({ records }: Pick<RequestedRecords, 'records'>): boolean => records !== 'nothing';
 
 /** As how many requests it counts. A body of unknown length counts as the largest. */
-export const costOf = (asked: Asked): number =>
+export const costOf = (asked: RequestedRecords): number =>
   isChange(asked) ? Math.max(1, Math.ceil((asked.bodyBytes ?? BODY_MAX_BYTES) / BODY_PIECE_BYTES)) : 1;

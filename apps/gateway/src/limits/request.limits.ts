@@ -4,8 +4,17 @@ import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Identity } from '../access/identity.js';
 import { SETTINGS, type Settings } from '../config.js';
-import { Refused } from '../http/refused.js';
-import { costOf, fullAfterMs, isChange, spend, waitOf, type Asked, type Bucket, type Rate } from './rates.rules.js';
+import { RefusalError } from '../http/refusal.error.js';
+import {
+  costOf,
+  fullAfterMs,
+  isChange,
+  spend,
+  waitOf,
+  type RequestedRecords,
+  type Bucket,
+  type Rate,
+} from './rates.rules.js';
 
 /** Bounds what is remembered. Only tokens that were found valid, and namespaces in which they have a role, get a bucket. */
 const BUCKETS_MAX = 10_000;
@@ -33,10 +42,12 @@ class Buckets {
     this.buckets.set(key, spend(this.buckets.get(key), this.rate, cost, nowMs));
   }
 
-  refused(key: string, waitMs: number): Refused {
+  refused(key: string, waitMs: number): RefusalError {
     const seconds = Math.max(1, Math.ceil(waitMs / MS_PER_SECOND));
     const { perSecond, burst } = this.rate;
-    return new Refused(refuse(this.code, { of: key, what: this.what, perSecond, burst, seconds })).retryAfter(seconds);
+    return new RefusalError(refuse(this.code, { of: key, what: this.what, perSecond, burst, seconds })).retryAfter(
+      seconds,
+    );
   }
 }
 
@@ -64,7 +75,7 @@ export class RequestLimits {
   }
 
   /** Counts the request, or refuses it and counts nothing. `namespace` is that of its path. */
-  take(identity: Identity, namespace: string | undefined, asked: Asked): void {
+  take(identity: Identity, namespace: string | undefined, asked: RequestedRecords): void {
     const nowMs = this.clock.now().getTime();
     const what = isChange(asked) ? 'changes' : 'reads';
     const cost = costOf(asked);

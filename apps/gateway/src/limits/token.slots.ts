@@ -2,7 +2,7 @@ import { refuse, type RefusalCode } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { SETTINGS, type Settings } from '../config.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 
 export type Slot = 'streams' | 'waits' | 'audits';
 
@@ -31,7 +31,7 @@ export class TokenSlots {
     const key = `${slot} ${tokenId}`;
     const others = this.taken.get(key) ?? 0;
     const max = this.max[slot];
-    if (others >= max) throw new Refused(refuse(CODES[slot], { max })).retryAfter(RETRY_AFTER_SECONDS);
+    if (others >= max) throw new RefusalError(refuse(CODES[slot], { max })).retryAfter(RETRY_AFTER_SECONDS);
     this.taken.set(key, others + 1);
     response.once('close', () => {
       const left = (this.taken.get(key) ?? 1) - 1;

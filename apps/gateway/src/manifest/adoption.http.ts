@@ -5,7 +5,7 @@ import { ConnectionAccess } from '../connections/connection.access.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, CommandHeaders, Documented } from '../http/documented.js';
 import { Idempotent } from '../http/idempotency.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
 import { ManifestCommands } from './manifest.commands.js';
 
@@ -50,8 +50,9 @@ export class AdoptionHttp {
   ): Promise<StatusView> {
     const { registration, orphans = {} } = await this.access.one(connection, exchange.caller.identity);
     const fault = adoptionFault({ name: connection, provider: registration.provider });
-    if (fault !== undefined) throw new Refused(fault);
-    if (orphans[id] === undefined) throw new Refused(refuse('connection.orphan-unknown', { connection, orphan: id }));
+    if (fault !== undefined) throw new RefusalError(fault);
+    if (orphans[id] === undefined)
+      throw new RefusalError(refuse('connection.orphan-unknown', { connection, orphan: id }));
     const applied = await this.commands.adopt({ ...address, pool }, { connection, id }, exchange.caller);
     const message = `Machine '${id}' will be checked, and becomes a node of pool ${pool} of ${address.namespace}/${address.cluster}.`;
     return this.answers.of(exchange, address, applied, { kind: 'Status', code: 202, message });

@@ -4,8 +4,8 @@ import type { ClusterAddress } from '../common/cluster.address.js';
 import { showSeq } from '../http/answers.js';
 import type { Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
-import { KEY_REFUSALS } from '../http/idempotency.js';
-import { additionsAfter, isGrowing, NO_ADDITIONS } from '../lifecycle/additions.js';
+import { IDEMPOTENCY_REFUSALS } from '../http/idempotency.js';
+import { nodeRequestsAfter, isGrowing, NO_NODE_REQUESTS } from '../lifecycle/node.requests.js';
 import { isRolledOut } from '../upgrades/upgrade.ends.js';
 import type { AppliedManifest } from './manifest.commands.js';
 import { isOperation } from './manifest.view.js';
@@ -87,7 +87,7 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.spec-unknown',
   'quota.exceeded',
   'conflict.concurrent',
-  ...KEY_REFUSALS,
+  ...IDEMPOTENCY_REFUSALS,
 ];
 
 const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
@@ -109,11 +109,11 @@ const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => bool
   const upgrade = requested.find(({ type }) => type === 'UpgradeRequested');
   let isUpgraded = upgrade === undefined;
   let isCreated = !requested.some(({ type }) => type === 'ClusterRequested' || type === 'ClusterRetryRequested');
-  let additions = requested.reduce(additionsAfter, NO_ADDITIONS);
+  let additions = requested.reduce(nodeRequestsAfter, NO_NODE_REQUESTS);
   return (event) => {
     if (ENDED.has(event.type)) return true;
     if (event.type === 'ClusterReady') isCreated = true;
-    if (event.type !== 'NodesRequested') additions = additionsAfter(additions, event);
+    if (event.type !== 'NodesRequested') additions = nodeRequestsAfter(additions, event);
     if (upgrade !== undefined && isEndOf(upgrade, event)) isUpgraded = true;
     if (event.type === 'VmDeleted') leaving.delete(event.data.name);
     if (event.type === 'NodeRemovalCancelled') leaving.delete(event.data.node);
@@ -142,7 +142,7 @@ export class ChangeAnswers {
       exchange.response.status(200);
       return view;
     }
-    return this.answers.of(exchange, decided, {
+    return this.answers.respond(exchange, decided, {
       address,
       location: locationOf(address, events),
       isOver: endOf(events),

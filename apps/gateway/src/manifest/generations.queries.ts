@@ -14,7 +14,7 @@ import type { ClusterAddress } from '../common/cluster.address.js';
 import { History } from '../common/history.js';
 import type { Exchange } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { TokenSlots } from '../limits/token.slots.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { generationsOf, type Generation } from './generations.js';
@@ -44,7 +44,7 @@ export class GenerationQueries {
     const generations = await this.read(address, reader);
     const found = generations[number - 1];
     if (found === undefined)
-      throw new Refused(refuse('cluster.generation-unknown', { ...address, generation: number }));
+      throw new RefusalError(refuse('cluster.generation-unknown', { ...address, generation: number }));
     return manifestOf(address, found);
   }
 
@@ -56,7 +56,7 @@ export class GenerationQueries {
     const since = await this.incarnations.visibleAfter(namespace, identity);
     this.slots.take('audits', identity.tokenId, response);
     const generations = generationsOf(await this.history.events(namespace, cluster, since));
-    if (generations.length === 0) throw new Refused(clusterUnknown({ namespace, cluster }));
+    if (generations.length === 0) throw new RefusalError(clusterUnknown({ namespace, cluster }));
     return generations;
   }
 }

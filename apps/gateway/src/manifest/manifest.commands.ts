@@ -55,13 +55,13 @@ import type { AskedMachines } from '../clusters/offered.specs.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
-import { orRefuse, Refused, refuseAny } from '../http/refused.js';
+import { unwrap, RefusalError, throwIfRefused } from '../http/refusal.error.js';
 import { parseBody } from '../http/validation.pipe.js';
 import { TemplateChoices, type TemplateChoice } from '../templates/template.choice.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
 import { ChangeChecks } from './change.checks.js';
 import {
-  creationFault,
+  stoppedCreationFault,
   isCorrection,
   isDeclared,
   manifests,
@@ -133,7 +133,7 @@ export class ManifestCommands {
     const put: ManifestOf = async (declared) => {
       const resolved = await this.templates.resolve(address, { document, declared }, options.caller);
       const manifest = parseBody(ClusterManifest, resolved.document);
-      refuseAny(sizeFaults(manifest.spec.pools, declared?.spec.pools));
+      throwIfRefused(sizeFaults(manifest.spec.pools, declared?.spec.pools));
       return { manifest, named: [], choice: resolved.choice };
     };
     return this.apply(address, put, options);
@@ -141,14 +141,14 @@ export class ManifestCommands {
 
   patch(address: ClusterAddress, patch: ManifestPatch, options: ApplyOptions): Promise<AppliedManifest> {
     const patched: ManifestOf = async (declared) => {
-      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      if (declared === undefined) throw new RefusalError(clusterUnknown(address));
       const { cluster: name, namespace } = address;
       const { labels = {}, spec } = declared;
       const current = { ...METADATA, metadata: { name, namespace, labels }, spec };
       const document = mergePatch(current, patch);
       const resolved = await this.templates.resolve(address, { document, declared }, options.caller);
       const manifest = withoutRemoved(parseBody(ClusterManifest, resolved.document));
-      refuseAny(sizeFaults(manifest.spec.pools, spec.pools));
+      throwIfRefused(sizeFaults(manifest.spec.pools, spec.pools));
       return { manifest, named: [], choice: resolved.choice };
     };
     return this.apply(address, patched, options);
@@ -162,7 +162,7 @@ export class ManifestCommands {
     const { pool, cluster: name, namespace } = address;
     const { remove: named = [] } = spec;
     const scaled: ManifestOf = (declared) => {
-      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      if (declared === undefined) throw new RefusalError(clusterUnknown(address));
       const { pools, controlPlane } = declared.spec;
       const manifestOf = (changed: DeclaredSpec): Wanted => ({
         manifest: { ...METADATA, metadata: { name, ...metadata }, spec: completeSpec(changed) },
@@ -174,9 +174,9 @@ export class ManifestCommands {
           controlPlane: { ...controlPlane, replicas: sizeOf(spec, controlPlane.replicas) },
         });
       const scaledPool = pools.find((one) => one.name === pool);
-      if (scaledPool === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
+      if (scaledPool === undefined) throw new RefusalError(refuse('pool.unknown', { namespace, cluster: name, pool }));
       const replicas = sizeOf(spec, scaledPool.replicas);
-      refuseAny(scaleFaults(scaledPool, replicas));
+      throwIfRefused(scaleFaults(scaledPool, replicas));
       const scaledPools = pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
       return manifestOf({ ...declared.spec, pools: scaledPools });
     };
@@ -191,11 +191,11 @@ export class ManifestCommands {
   ): Promise<AppliedManifest> {
     const { pool, cluster, namespace } = address;
     const resized: ManifestOf = (declared) => {
-      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      if (declared === undefined) throw new RefusalError(clusterUnknown(address));
       const before = declared.spec.pools.find(({ name }) => name === pool);
-      if (before === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool }));
+      if (before === undefined) throw new RefusalError(refuse('pool.unknown', { namespace, cluster, pool }));
       const { replicas, remove } = choose(before, declared);
-      refuseAny(scaleFaults(before, replicas));
+      throwIfRefused(scaleFaults(before, replicas));
       const pools = declared.spec.pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
       const spec = completeSpec({ ...declared.spec, pools });
       return { manifest: { ...METADATA, metadata: { name: cluster }, spec }, named: remove, exactly: true };
@@ -211,12 +211,12 @@ export class ManifestCommands {
   ): Promise<AppliedManifest> {
     const { pool, cluster, namespace } = address;
     const grown: ManifestOf = (declared) => {
-      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      if (declared === undefined) throw new RefusalError(clusterUnknown(address));
       const before = declared.spec.pools.find(({ name }) => name === pool);
-      if (before === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool }));
-      if (before.connection !== orphan.connection) throw new Refused(elsewhere(before, orphan));
+      if (before === undefined) throw new RefusalError(refuse('pool.unknown', { namespace, cluster, pool }));
+      if (before.connection !== orphan.connection) throw new RefusalError(elsewhere(before, orphan));
       const replicas = before.replicas + 1;
-      refuseAny(scaleFaults(before, replicas));
+      throwIfRefused(scaleFaults(before, replicas));
       const pools = declared.spec.pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
       const spec = completeSpec({ ...declared.spec, pools });
       return { manifest: { ...METADATA, metadata: { name: cluster }, spec }, named: [], adopts: orphan.id };
@@ -233,7 +233,7 @@ export class ManifestCommands {
     const { namespace, cluster } = address;
     const stream = { namespace, cluster, context: 'request' };
     const command = { type: 'CancelRemoval', data: { ...address, reason } } as const;
-    return orRefuse(await this.handle(manifests, stream, command, causeOf(caller)));
+    return unwrap(await this.handle(manifests, stream, command, causeOf(caller)));
   }
 
   private async apply(
@@ -244,7 +244,7 @@ export class ManifestCommands {
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.tryApply(address, manifestOf, options);
       if (!isRefusal(outcome)) return outcome;
-      if (outcome.code !== 'conflict.concurrent' || attempt === PLANS_MAX) throw new Refused(outcome);
+      if (outcome.code !== 'conflict.concurrent' || attempt === PLANS_MAX) throw new RefusalError(outcome);
     }
   }
 
@@ -256,7 +256,7 @@ export class ManifestCommands {
     const { state, seq } = await this.read(address, caller);
     const { manifest, named, exactly = false, adopts, choice } = await manifestOf(state.declared);
     const { labels } = manifest.metadata;
-    refuseAny([
+    throwIfRefused([
       ...faultsOfManifest(manifest, address),
       ...issuerCertificateFaults(manifest.spec, certificateFault),
       ...staleness(state, manifest, address),
@@ -268,11 +268,11 @@ export class ManifestCommands {
       caller,
     });
     if ((exactly || adopts !== undefined) && isCorrection(state, spec))
-      throw new Refused(refuse('cluster.not-ready', { action: 'change a pool', phase: 'Failed' }));
+      throw new RefusalError(refuse('cluster.not-ready', { action: 'change a pool', phase: 'Failed' }));
     if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
-      throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
+      throw new RefusalError(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
     if (adopts !== undefined && !isOneNode(plan))
-      throw new Refused(refuse('cluster.busy', { ...address, action: 'adopt a machine' }));
+      throw new RefusalError(refuse('cluster.busy', { ...address, action: 'adopt a machine' }));
     const outcome = await this.handle(
       manifests,
       { ...address, context: 'request' },
@@ -314,13 +314,13 @@ export class ManifestCommands {
     const releases = offeredReleases(own);
     const { declared } = state;
     const refuseUnlessNew = (): void => {
-      refuseAny([
+      throwIfRefused([
         ...newClusterFaults(manifest, namespaceFaults(known, namespace), own),
         ...controlPlaneRolloutFaults(manifest.spec),
       ]);
     };
     if (declared === undefined) refuseUnlessNew();
-    else refuseAny(versionFaults(manifest.spec));
+    else throwIfRefused(versionFaults(manifest.spec));
     const spec = specOfManifest(manifest.spec, declared?.spec);
     const corrects = isCorrection(state, spec);
     if (corrects) refuseUnlessNew();
@@ -330,13 +330,13 @@ export class ManifestCommands {
     const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings, releases };
     if (!isNew) {
-      const stopped = creationFault(state, spec, { cluster });
+      const stopped = stoppedCreationFault(state, spec, { cluster });
       const before = specBeforeUpgrade(declared);
-      refuseAny(stopped === undefined ? changeFaults(before, spec, releases) : [stopped]);
-      if (spec.version !== before.version) refuseAny(releaseFaults(spec.version, own, 'spec.version'));
+      throwIfRefused(stopped === undefined ? changeFaults(before, spec, releases) : [stopped]);
+      if (spec.version !== before.version) throwIfRefused(releaseFaults(spec.version, own, 'spec.version'));
     }
     const change = { before: isNew ? undefined : declared.spec, after: spec };
-    refuseAny(await this.checks.faults({ namespace, cluster }, change, known));
+    throwIfRefused(await this.checks.faults({ namespace, cluster }, change, known));
     const connectionFaults = await this.clusters.machineFaults(
       known,
       { namespace, identity: caller.identity, isNew, ...(corrects ? { uid: declared?.uid } : {}) },
@@ -361,7 +361,7 @@ export class ManifestCommands {
   ): Promise<Decided<ManifestState>> {
     const stream = { ...address, context: 'request' };
     const command = { type: 'ReadManifest', data: address } as const;
-    return orRefuse(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));
+    return unwrap(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));
   }
 }
 

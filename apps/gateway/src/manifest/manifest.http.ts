@@ -15,7 +15,7 @@ import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
 import { ManifestCommands } from './manifest.commands.js';
 import { appliedView } from './manifest.view.js';
@@ -75,10 +75,10 @@ export class ManifestHttp {
     @Query({ schema: ClusterQuery }) { minSeq = 0, at }: ClusterQuery,
     @FromExchange() exchange: Exchange,
   ): Promise<ClusterManifestView> {
-    await this.answers.shown(minSeq);
-    if (typeof at === 'number') await this.answers.shown(at, 'at');
+    await this.answers.waitForProjection(minSeq);
+    if (typeof at === 'number') await this.answers.waitForProjection(at, 'at');
     const view = await this.manifests.one(path, at, exchange);
-    if (view === undefined) throw new Refused(clusterUnknown(path));
+    if (view === undefined) throw new RefusalError(clusterUnknown(path));
     return view;
   }
 

@@ -41,20 +41,20 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, isCorrectable, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
 import { retries } from '../clusters/retries.decider.js';
 import { sameJson } from '../common/json.js';
-import { failedRolloutOf, isGrowing, isReplacing, isRollingOut } from '../lifecycle/additions.js';
+import { failedRolloutOf, isGrowing, isReplacing, isRollingOut } from '../lifecycle/node.requests.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { upgrades, type UpgradeOrder, type UpgradesState } from '../upgrades/upgrades.decider.js';
 
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: ClusterName;
 }
 
 /** Changes nothing: its outcome is the state as the log has it. */
-export type ReadManifest = Command<'ReadManifest', Named>;
+export type ReadManifest = Command<'ReadManifest', NamedCluster>;
 export type ApplyManifest = Command<
   'ApplyManifest',
-  Named & {
+  NamedCluster & {
     readonly spec: DeclaredSpec;
     /** The template that the spec was resolved from; absent: the one that the cluster has. */
     readonly template?: TemplateUse;
@@ -85,17 +85,20 @@ export type ApplyManifest = Command<
   }
 >;
 /** A node that was asked to leave stays, and its pool counts it again. */
-export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
+export type CancelRemoval = Command<
+  'CancelRemoval',
+  NamedCluster & { readonly node: NodeName; readonly reason: string }
+>;
 /** Machines of a pool are declared, and a request for them came to nothing. */
 export type AskAgain = Command<
   'AskAgain',
-  Named & { readonly uid: ClusterUid; readonly pool: string; readonly requestId: string }
+  NamedCluster & { readonly uid: ClusterUid; readonly pool: string; readonly requestId: string }
 >;
 /** What has stopped or was denied is tried again: it is due by its own schedule, or there may be room for it now. */
-export type TryAgain = Command<'TryAgain', Named & { readonly uid: ClusterUid; readonly why: 'due' | 'room' }>;
+export type TryAgain = Command<'TryAgain', NamedCluster & { readonly uid: ClusterUid; readonly why: 'due' | 'room' }>;
 export type ManifestCommand = ReadManifest | ApplyManifest | CancelRemoval | AskAgain | TryAgain;
 
-type PresentState = Extract<ClusterState, { status: 'present' }>;
+type PresentClusterState = Extract<ClusterState, { status: 'present' }>;
 
 export interface ManifestState {
   readonly cluster: ClusterState;
@@ -132,13 +135,13 @@ export const poolMembers = ({ cluster, declared }: ManifestState): readonly Pool
 };
 
 /** They say nothing of what is made, so a creation that has stopped does not go on because of them. */
-const BESIDE_CREATION = /^(onFailure|paused)$/;
+const FIELDS_INDEPENDENT_OF_CREATION = /^(onFailure|paused)$/;
 
 /** Nothing was made of the cluster, and its request becomes another one: everything in it may change. */
 export const isCorrection = ({ cluster, declared }: ManifestState, spec: DeclaredSpec): boolean =>
   declared !== undefined &&
   isCorrectable(cluster) &&
-  changedFields(declared.spec, spec).some(({ field }) => !BESIDE_CREATION.test(field));
+  changedFields(declared.spec, spec).some(({ field }) => !FIELDS_INDEPENDENT_OF_CREATION.test(field));
 
 const isUnnamed = ({ cluster }: ManifestState): boolean =>
   cluster.status === 'present' && Object.keys(cluster.members).length === 0 && cluster.creation?.isOver === false;
@@ -237,7 +240,7 @@ const chosenFacts = (
 
 /** The creation begins again with the corrected request, under the same uid. */
 const correct = (
-  cluster: PresentState,
+  cluster: PresentClusterState,
   declared: Declared,
   command: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
@@ -267,7 +270,7 @@ const resumed = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterResumed', da
 
 /** A pause and other changes never mix. A resumption and other changes may: the cluster is not paused any more when they begin. */
 const pauseFacts = (
-  { pause, uid }: PresentState,
+  { pause, uid }: PresentClusterState,
   declared: Declared,
   { cluster, namespace, spec }: ApplyManifest['data'],
 ): readonly ManifestFact[] | Refusal => {
@@ -292,7 +295,7 @@ const specChanged = (
 
 /** What the routes for nodes would request, by the same rules. Removals come first: nodes may be added while others leave. */
 const nodeFacts = (
-  cluster: PresentState,
+  cluster: PresentClusterState,
   declared: Declared,
   { data }: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
@@ -328,7 +331,7 @@ const nodeFacts = (
 };
 
 /** A cluster of service type single has all its nodes on one connection. */
-const strangerIn = (declared: Declared, { plan, spec }: ApplyManifest['data']): Refusal | undefined => {
+const foreignConnection = (declared: Declared, { plan, spec }: ApplyManifest['data']): Refusal | undefined => {
   const { serviceType, controlPlane } = declared.spec;
   if (serviceType !== 'single') return undefined;
   const rolled = new Set(rolloutsOf(plan));
@@ -372,10 +375,10 @@ const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolea
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 
 /** A creation that has stopped goes on as it was declared, or not at all, once there may be something of it. */
-export const creationFault = (
+export const stoppedCreationFault = (
   { cluster: state, declared }: ManifestState,
   spec: DeclaredSpec,
-  { cluster }: Pick<Named, 'cluster'>,
+  { cluster }: Pick<NamedCluster, 'cluster'>,
 ): Refusal | undefined =>
   state.status === 'absent' ||
   declared === undefined ||
@@ -388,7 +391,7 @@ const AUTHENTICATION_FIELD = /^authentication\./;
 
 /** Clusters of earlier releases have API servers without the file. */
 const authenticationFault = (
-  { initialized, authenticationFile, phase }: PresentState,
+  { initialized, authenticationFile, phase }: PresentClusterState,
   before: DeclaredSpec,
   { cluster, spec }: ApplyManifest['data'],
 ): Refusal | undefined => {
@@ -409,7 +412,11 @@ const changesHooksAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =
  * Nodes come and go beside each other. A template may change while pools are rolled out; nothing else but policies changes
  * beside nodes that are replaced, and nodes are not replaced while others come.
  */
-const hindranceOf = (cluster: PresentState, before: DeclaredSpec, { data }: ApplyManifest): Refusal | undefined => {
+const blockingChange = (
+  cluster: PresentClusterState,
+  before: DeclaredSpec,
+  { data }: ApplyManifest,
+): Refusal | undefined => {
   if (changesPoliciesAlone(before, data.spec)) return undefined;
   const action = 'apply a manifest';
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action, phase: cluster.phase });
@@ -452,7 +459,7 @@ const upgradeFacts = (
 };
 
 /** A reservation has an end, so its cluster has one. */
-const reservedFault = ({ lifetime }: PresentState, { lease }: DeclaredSpec): Refusal | undefined =>
+const reservedFault = ({ lifetime }: PresentClusterState, { lease }: DeclaredSpec): Refusal | undefined =>
   lease === undefined && Object.keys(lifetime?.reserved ?? {}).length > 0
     ? refuse('cluster.lease-reserved', {}, 'spec.lease')
     : undefined;
@@ -476,7 +483,7 @@ const change = (
   if (exceeds !== undefined) return exceeds;
   if (isDeclared(state, data.spec, data.labels) || isRepetition(state, data)) return nothing;
   if (isCorrection(state, data.spec)) return correct(cluster, declared, command);
-  const stopped = creationFault(state, data.spec, data);
+  const stopped = stoppedCreationFault(state, data.spec, data);
   if (stopped !== undefined) return stopped;
   const [fault] = changeFaults(specBeforeUpgrade(declared), data.spec, data.releases);
   if (fault !== undefined) return fault;
@@ -494,13 +501,13 @@ const change = (
 
 /** What is requested for a change of anything but the pause. */
 const changeFacts = (
-  state: ManifestState & { readonly cluster: PresentState },
+  state: ManifestState & { readonly cluster: PresentClusterState },
   declared: Declared,
   command: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
   const { cluster } = state;
   const hindrance =
-    authenticationFault(cluster, declared.spec, command.data) ?? hindranceOf(cluster, declared.spec, command);
+    authenticationFault(cluster, declared.spec, command.data) ?? blockingChange(cluster, declared.spec, command);
   if (hindrance !== undefined) return hindrance;
   const facts = nodeFacts(cluster, declared, command);
   if (isRefusal(facts)) return facts;
@@ -508,7 +515,7 @@ const changeFacts = (
   if (isRefusal(upgrade)) return upgrade;
   const rollouts = rolloutFacts(state, command);
   const { data } = command;
-  const unusable = rollouts.length === 0 ? undefined : (strangerIn(declared, data) ?? data.connectionFaults[0]);
+  const unusable = rollouts.length === 0 ? undefined : (foreignConnection(declared, data) ?? data.connectionFaults[0]);
   const holds = holdFacts(declared.uid, declared.spec.pools, data.spec.pools);
   return unusable ?? [...facts, ...rollouts, ...holds, ...upgrade];
 };

@@ -50,7 +50,7 @@ export class RemovalHttp {
     @FromExchange() exchange: Exchange,
   ): Promise<StatusView> {
     const { namespace, cluster, node } = path;
-    return this.answers.of(exchange, this.commands.cancelRemoval(path, reason, exchange.caller), {
+    return this.answers.respond(exchange, this.commands.cancelRemoval(path, reason, exchange.caller), {
       address: { namespace, cluster },
       location: `/ns/${namespace}/clusters/${cluster}/nodes/${node}`,
       isOver: isDecided(node),

@@ -13,7 +13,7 @@ import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { CHANGE_REFUSALS, ChangeAnswers } from './change.answers.js';
 import { ManifestCommands } from './manifest.commands.js';
 import { ManifestQueries } from './manifest.queries.js';
@@ -21,7 +21,7 @@ import { appliedView, scaleView } from './manifest.view.js';
 
 const orUnknown = (view: ClusterManifestView, { namespace, cluster, pool }: PoolPath): ScaleView => {
   const scale = scaleView(view, pool);
-  if (scale === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool }));
+  if (scale === undefined) throw new RefusalError(refuse('pool.unknown', { namespace, cluster, pool }));
   return scale;
 };
 
@@ -46,9 +46,9 @@ export class ScaleHttp {
     @Param({ schema: PoolPath }) path: PoolPath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
   ): Promise<ScaleView> {
-    await this.answers.shown(minSeq);
+    await this.answers.waitForProjection(minSeq);
     const view = await this.queries.one(path);
-    if (view === undefined) throw new Refused(clusterUnknown(path));
+    if (view === undefined) throw new RefusalError(clusterUnknown(path));
     return orUnknown(view, path);
   }
 

@@ -7,7 +7,7 @@ import { Kubeconfigs } from '../clusters/kubeconfigs.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { ManifestQueries } from './manifest.queries.js';
 
 /** The kubeconfig of users who sign in by OpenID Connect, as the manifest declares it. */
@@ -44,15 +44,15 @@ export class UsersKubeconfigHttp {
   ): Promise<string> {
     await this.follower.shown(minSeq);
     const manifest = await this.manifests.one({ namespace, cluster });
-    if (manifest === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    if (manifest === undefined) throw new RefusalError(refuse('cluster.unknown', { namespace, cluster }));
     const { metadata, spec } = manifest;
     const { oidc: declared } = spec.authentication ?? {};
-    if (declared === undefined) throw new Refused(refuse('cluster.kubeconfig-no-oidc', { cluster }));
+    if (declared === undefined) throw new RefusalError(refuse('cluster.kubeconfig-no-oidc', { cluster }));
     const oidc = effectiveOidc(declared, (await this.clusters.identityOf(namespace, cluster)) ?? NO_IDENTITY);
-    if (oidc === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster }));
+    if (oidc === undefined) throw new RefusalError(refuse('cluster.kubeconfig-not-ready', { cluster }));
     const published = await this.clusters.publishedServerOf(namespace, cluster);
     const text = await this.kubeconfigs.ofUsers({ namespace, cluster, uid: metadata.uid, published }, oidc);
-    if (text === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster }));
+    if (text === undefined) throw new RefusalError(refuse('cluster.kubeconfig-not-ready', { cluster }));
     return text;
   }
 }

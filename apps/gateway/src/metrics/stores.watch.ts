@@ -6,7 +6,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { changedLimits, replicasOf, storeWarnings } from './stores.metrics.js';
 
-const LOOK_EVERY_MS = 15_000;
+const POLL_INTERVAL_MS = 15_000;
 
 /** Looks in the background how the stores in NATS are replicated, and which limits of them an operator has changed. */
 @Injectable()
@@ -53,7 +53,7 @@ export class StoresWatch implements OnModuleInit, BeforeApplicationShutdown {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       await this.look();
-      await sleep(untilShared(LOOK_EVERY_MS), undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(untilShared(POLL_INTERVAL_MS), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 

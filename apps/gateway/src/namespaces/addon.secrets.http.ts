@@ -17,7 +17,7 @@ import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { SealedAddonValues } from './addon.secrets.values.js';
 import { NamespaceQueries } from './namespaces.queries.js';
 import { sealedSecrets } from './sealed.secrets.decider.js';
@@ -45,7 +45,7 @@ export class AddonSecretsHttp {
   ): Promise<AddonSecretList> {
     await untilShown(this.positions, minSeq);
     const doc = await this.queries.one(namespace);
-    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    if (doc === undefined) throw new RefusalError(refuse('namespace.unknown', { namespace }));
     const items = Object.entries(doc.addonSecrets ?? {}).map(([name, setTime]): AddonSecretView => ({
       kind: 'AddonSecret',
       name,
@@ -70,9 +70,10 @@ export class AddonSecretsHttp {
     @FromExchange() { caller, response }: Exchange,
   ): Promise<AddonSecretValuesView> {
     const command = { type: 'ReadSecret', data: { kind: 'addon', namespace, secret } } as const;
-    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     const values = await this.values.valuesOf(namespace, secret);
-    if (values === undefined) throw new Refused(refuse('addon.secret-unknown', { namespace, addonSecret: secret }));
+    if (values === undefined)
+      throw new RefusalError(refuse('addon.secret-unknown', { namespace, addonSecret: secret }));
     showSeq(response, seq);
     return { kind: 'AddonSecretValues', name: secret, values };
   }
@@ -95,7 +96,7 @@ export class AddonSecretsHttp {
     @FromExchange() { caller, response }: Exchange,
   ): Promise<AddonSecretView> {
     const command = { type: 'SetSecret', data: { kind: 'addon', namespace, secret } } as const;
-    const decided = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const decided = unwrap(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     const set = decided.events[0]?.meta;
     if (set === undefined) throw new Error(`setting the add-on secret ${secret} decided nothing`);
     // Nothing is sealed for a request that is refused.
@@ -121,7 +122,7 @@ export class AddonSecretsHttp {
     @FromExchange() { caller, response }: Exchange,
   ): Promise<StatusView> {
     const command = { type: 'DeleteSecret', data: { kind: 'addon', namespace, secret } } as const;
-    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     await this.values.delete(namespace, secret);
     showSeq(response, seq);
     return { kind: 'Status', code: 200, message: `The add-on secret '${secret}' is deleted.` };

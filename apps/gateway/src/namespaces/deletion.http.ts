@@ -6,7 +6,7 @@ import { shownSoon, showSeq } from '../http/answers.js';
 import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import { NamespaceContents } from './namespace.contents.js';
 import { namespaces } from './namespaces.decider.js';
 
@@ -36,7 +36,7 @@ export class NamespaceDeletionHttp {
   ): Promise<StatusView> {
     const names = await this.contents.namesIn(name);
     const command = { type: 'DeleteNamespace', data: { name, clusters: names.clusters } } as const;
-    const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     await this.contents.forget(name, names);
     showSeq(response, seq);
     // So that the roles in it open nothing any more.

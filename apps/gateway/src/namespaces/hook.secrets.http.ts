@@ -18,18 +18,18 @@ import { showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { HookSecretValues } from './hook.secrets.values.js';
 import { NamespaceQueries } from './namespaces.queries.js';
 import { sealedSecrets } from './sealed.secrets.decider.js';
 
-interface Known {
+interface StoredHookSecret {
   readonly name: string;
   readonly setTime: string;
   readonly oldValidUntil: string | undefined;
 }
 
-const hookSecretView = ({ name, setTime, oldValidUntil }: Known): HookSecretView => ({
+const hookSecretView = ({ name, setTime, oldValidUntil }: StoredHookSecret): HookSecretView => ({
   ...{ kind: 'HookSecret', name, setTime },
   ...(oldValidUntil === undefined ? {} : { oldValidUntil }),
 });
@@ -57,7 +57,7 @@ export class HookSecretsHttp {
   ): Promise<HookSecretList> {
     await untilShown(this.positions, minSeq);
     const doc = await this.queries.one(namespace);
-    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    if (doc === undefined) throw new RefusalError(refuse('namespace.unknown', { namespace }));
     const items = Object.entries(doc.hookSecrets ?? {}).map(([name, setTime]) =>
       hookSecretView({ name, setTime, oldValidUntil: doc.oldHookSecrets?.[name] }),
     );
@@ -80,9 +80,9 @@ export class HookSecretsHttp {
     @FromExchange() { caller, response }: Exchange,
   ): Promise<HookSecretValueView> {
     const command = { type: 'ReadSecret', data: { kind: 'hook', namespace, secret } } as const;
-    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     const value = await this.values.valueOf({ namespace, name: secret });
-    if (value === undefined) throw new Refused(refuse('hook.secret-unknown', { namespace, secret }));
+    if (value === undefined) throw new RefusalError(refuse('hook.secret-unknown', { namespace, secret }));
     showSeq(response, seq);
     return { kind: 'HookSecretValue', name: secret, value };
   }
@@ -110,7 +110,7 @@ export class HookSecretsHttp {
       type: 'SetSecret',
       data: { kind: 'hook', namespace, secret, oldValidUntil: old?.validUntil },
     } as const;
-    const decided = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const decided = unwrap(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     // Nothing is sealed for a request that is refused.
     await this.values.seal({ namespace, name: secret }, value, old);
     showSeq(response, decided.seq);
@@ -136,7 +136,7 @@ export class HookSecretsHttp {
     @FromExchange() { caller, response }: Exchange,
   ): Promise<StatusView> {
     const command = { type: 'DeleteSecret', data: { kind: 'hook', namespace, secret } } as const;
-    const { seq } = orRefuse(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(sealedSecrets, namespaceStream(namespace), command, causeOf(caller)));
     await this.values.delete(namespace, secret);
     showSeq(response, seq);
     return { kind: 'Status', code: 200, message: `The hook secret '${secret}' is deleted.` };

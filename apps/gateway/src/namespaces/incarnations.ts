@@ -2,7 +2,7 @@ import { EVERY_NAMESPACE, refuse, type StoredEvent } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { mayEverywhere, type Identity } from '../access/identity.js';
 import { Registry } from '../common/registry.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 
 /**
  * A name may return, a namespace never does: what belonged to one that was deleted is not shown to, and not opened by, whoever has roles in
@@ -21,7 +21,7 @@ export class Incarnations {
         grant.namespace === EVERY_NAMESPACE ||
         (grant.namespace === namespace && (grant.since === undefined || grant.since === found?.since)),
     );
-    if (found === undefined || !isTheirs) throw new Refused(refuse('namespace.unknown', { namespace }));
+    if (found === undefined || !isTheirs) throw new RefusalError(refuse('namespace.unknown', { namespace }));
     return found.since;
   }
 

@@ -23,7 +23,7 @@ import type { HttpResponse } from '../http/http.types.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { namespaces, type ChangeQuota, type SetQuota } from './namespaces.decider.js';
 import { namespacesProjection, namespaceView } from './namespaces.projection.js';
 import { NamespaceQueries } from './namespaces.queries.js';
@@ -74,10 +74,10 @@ export class NamespacesHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<NamespaceView> {
     const parsed = Namespace.safeParse(given);
-    if (!parsed.success) throw new Refused(refuse('namespace.name-invalid', { name: given }, 'name'));
+    if (!parsed.success) throw new RefusalError(refuse('namespace.name-invalid', { name: given }, 'name'));
     const name = parsed.data;
     const command = { type: 'CreateNamespace', data: { name, description } } as const;
-    const { events, seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
+    const { events, seq } = unwrap(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     accept(response, { seq, location: `/ns/${name}`, status: 201, waited: false });
     // So that the roles given next open something at once.
     await shownSoon(this.positions, seq);
@@ -100,7 +100,7 @@ export class NamespacesHttp {
   ): Promise<NamespaceView> {
     await untilShown(this.positions, minSeq);
     const doc = await this.queries.one(namespace);
-    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    if (doc === undefined) throw new RefusalError(refuse('namespace.unknown', { namespace }));
     return namespaceView(doc);
   }
 
@@ -144,11 +144,11 @@ export class NamespacesHttp {
 
   private async bound(command: SetQuota | ChangeQuota, { caller, response }: Exchange): Promise<NamespaceView> {
     const { name } = command.data;
-    const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
+    const { seq } = unwrap(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     showSeq(response, seq);
     await untilShown(this.positions, seq);
     const doc = await this.queries.one(name);
-    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace: name }));
+    if (doc === undefined) throw new RefusalError(refuse('namespace.unknown', { namespace: name }));
     return namespaceView(doc);
   }
 }

@@ -11,17 +11,17 @@ import type { Command, Decider } from '@fairlead/event-sourcing';
 /** Secrets that requests to hooks are signed with, and values of add-ons. */
 export type SecretKind = 'hook' | 'addon';
 
-interface Named {
+interface SecretName {
   readonly kind: SecretKind;
   readonly namespace: Namespace;
   readonly secret: PoolName;
 }
 
 /** `oldValidUntil`: how long the value before stays valid; absent: there is none, or it ends now. */
-export type SetSecret = Command<'SetSecret', Named & { readonly oldValidUntil?: string | undefined }>;
+export type SetSecret = Command<'SetSecret', SecretName & { readonly oldValidUntil?: string | undefined }>;
 /** Recorded before the value is shown. */
-export type ReadSecret = Command<'ReadSecret', Named>;
-export type DeleteSecret = Command<'DeleteSecret', Named>;
+export type ReadSecret = Command<'ReadSecret', SecretName>;
+export type DeleteSecret = Command<'DeleteSecret', SecretName>;
 
 /** The names of the secrets of a namespace; undefined: there is no namespace. */
 export type SecretsState = Readonly<Record<SecretKind, readonly string[]>> | undefined;

@@ -1,12 +1,12 @@
 import { refuse, type Fact } from '@fairlead/contracts';
 import type { Command, Decider } from '@fairlead/event-sourcing';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
-import { presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { membershipAfter, type ClusterMembership } from '../lifecycle/membership.js';
 
 export type RetryNetwork = Command<'RetryNetwork', { readonly namespace: string; readonly cluster: string }>;
 
 /** What people may ask of the network configuration of nodes, besides declaring it. */
-export const networkRequests: Decider<PresentCluster | undefined, RetryNetwork, Fact<'NetworkRetryRequested'>> = {
+export const networkRequests: Decider<ClusterMembership | undefined, RetryNetwork, Fact<'NetworkRetryRequested'>> = {
   initial: undefined,
   reads: 'cluster',
 
@@ -17,5 +17,5 @@ export const networkRequests: Decider<PresentCluster | undefined, RetryNetwork, 
     return paused ?? [{ type: 'NetworkRetryRequested', data: { uid: present.uid } }];
   },
 
-  evolve: presentAfter,
+  evolve: membershipAfter,
 };

@@ -1,5 +1,5 @@
 import type { MachineView, NodePhase, NodePressure, NodeProgressView, NodeStage, NodeView } from '@fairlead/contracts';
-import { machineLabels } from '../lifecycle/present.js';
+import { machineLabels } from '../lifecycle/membership.js';
 import type { Selectable } from '../lifecycle/selection.rules.js';
 import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
 import { MILESTONES, type Away, type Milestone, type NodeDoc } from './nodes.projection.js';

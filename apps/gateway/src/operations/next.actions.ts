@@ -1,10 +1,10 @@
 import type { OperationPhase } from '@fairlead/contracts';
 import type { HeldBy } from '../lifecycle/held.hooks.js';
-import type { Course } from './course.js';
+import type { StepSequence } from './step.sequence.js';
 import type { OperationDoc } from './operation.evolve.js';
 
 /** Which cluster the commands are about. */
-interface At {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
@@ -15,7 +15,7 @@ type Command = (command: string, options?: string) => string;
 
 /** `fairlead cluster retry demo -n team-a`. */
 const commandOf =
-  ({ namespace, cluster }: At): Command =>
+  ({ namespace, cluster }: NamedCluster): Command =>
   (command, options = '') =>
     ['fairlead', command, cluster, options, namespace === DEFAULT_NAMESPACE ? '' : `-n ${namespace}`]
       .filter(Boolean)
@@ -26,7 +26,7 @@ const skipOf = (command: Command, { hook, point, node }: HeldBy): string => {
   return `Continue without the hook: ${command('hook skip', `${which} --reason "<reason>"`)}`;
 };
 
-const RETRIED: ReadonlySet<Course> = new Set<Course>([
+const RETRIED: ReadonlySet<StepSequence> = new Set<StepSequence>([
   'create',
   'add-nodes',
   'remove-node',
@@ -54,7 +54,7 @@ const isWaiting = ({ acted = {} }: OperationDoc): boolean => Object.values(acted
 const ENDED_BADLY: ReadonlySet<OperationPhase> = new Set<OperationPhase>(['Failed', 'Rejected']);
 
 /** What an operator can do about an operation, each with its command; none while it goes on by itself. */
-export const nextActionsOf = (at: At, doc: OperationDoc, held: readonly HeldBy[]): readonly string[] => {
+export const nextActionsOf = (at: NamedCluster, doc: OperationDoc, held: readonly HeldBy[]): readonly string[] => {
   const command = commandOf(at);
   if (ENDED_BADLY.has(doc.phase)) return afterFailure(doc, command).map((one) => one.replace('NODE', doc.node ?? ''));
   if (doc.phase !== 'Running') return [];

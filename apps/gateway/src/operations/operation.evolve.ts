@@ -1,8 +1,8 @@
 import type { Cause, ClusterSpec, EventType, OperationKind, OperationPhase, StoredEvent } from '@fairlead/contracts';
 import { replacementIn } from '@fairlead/domain';
-import { kindOf, type Course } from './course.js';
+import { kindOf, type StepSequence } from './step.sequence.js';
 import { actedAtFirst, type ActedNodes } from './node.actions.evolve.js';
-import type { Planned } from './passed.js';
+import type { Planned } from './step.progress.js';
 
 export interface StepFailure {
   readonly at: string;
@@ -21,7 +21,7 @@ export interface OperationDoc {
   readonly seq: number;
   readonly kind: OperationKind;
   /** What is done: for a retry, what is done again. */
-  readonly course: Course;
+  readonly course: StepSequence;
   readonly phase: OperationPhase;
   readonly actor: string;
   readonly startedAt: string;
@@ -106,7 +106,7 @@ const requestIdOf = (event: Requested): string | null => {
   return 'requestId' in event.data ? event.data.requestId : null;
 };
 
-const doc = (event: StoredEvent, course: Course): OperationDoc => ({
+const doc = (event: StoredEvent, course: StepSequence): OperationDoc => ({
   id: event.meta.id,
   seq: event.meta.seq,
   kind: kindOf(course),

@@ -15,7 +15,7 @@ import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/ca
 import { bothBases } from '../http/documented.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { ListRoute, OF_CLUSTER, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { PastMoments, type PastMoment } from '../namespaces/past.moments.js';
 import { nodesProjection } from '../nodes/nodes.projection.js';
@@ -69,7 +69,7 @@ export class OperationsHttp {
   private async all({ namespace, cluster }: ClusterPath, identity: Identity): Promise<OperationView[]> {
     const after = await this.incarnations.visibleAfter(namespace, identity);
     const items = await this.queries.all(namespace, cluster, after);
-    if (items === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    if (items === undefined) throw new RefusalError(refuse('cluster.unknown', { namespace, cluster }));
     return items;
   }
 
@@ -89,7 +89,7 @@ export class OperationsHttp {
     await untilShown(this.positions, minSeq);
     const items = await this.all({ namespace, cluster }, identity);
     const found = items.find(({ id }) => id === operation);
-    if (found === undefined) throw new Refused(refuse('operation.unknown', { namespace, cluster, operation }));
+    if (found === undefined) throw new RefusalError(refuse('operation.unknown', { namespace, cluster, operation }));
     return found;
   }
 }

@@ -20,7 +20,7 @@ import {
   type StepFailure,
 } from './operation.evolve.js';
 import { actedAfter, COURSES, endOfActed, type ActionEvent } from './node.actions.evolve.js';
-import { countPlanned } from './passed.js';
+import { countPlanned } from './step.progress.js';
 
 /** The operations of a cluster's present or last incarnation, oldest first. */
 export interface OperationsDoc {

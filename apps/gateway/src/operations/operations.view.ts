@@ -7,7 +7,7 @@ import {
 } from '@fairlead/contracts';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodeProgress } from '../nodes/nodes.view.js';
-import { kindOf } from './course.js';
+import { kindOf } from './step.sequence.js';
 import type { Acted } from './node.actions.evolve.js';
 import { holding, hookFailure } from './hook.failures.js';
 import { nextActionsOf } from './next.actions.js';

@@ -1,12 +1,12 @@
 import type { EventType, OperationPhase, StepFailureView, StepView } from '@fairlead/contracts';
-import type { Course as Kind } from './course.js';
+import type { StepSequence as Kind } from './step.sequence.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import type { ActedNodes } from './node.actions.evolve.js';
-import { passedBy, type Passed, type Planned } from './passed.js';
+import { progressOf, type StepProgress, type Planned } from './step.progress.js';
 import { STEPS, type StepDefinition } from './steps.js';
 
 /** What the steps of an operation follow from. */
-export interface Course {
+export interface OperationProgress {
   readonly kind: Kind;
   readonly phase: OperationPhase;
   readonly startedAt: string;
@@ -29,18 +29,22 @@ export interface Course {
 
 interface Placed {
   readonly definition: StepDefinition;
-  readonly passed: Passed | undefined;
+  readonly passed: StepProgress | undefined;
   readonly beganAt: string | undefined;
   readonly endedAt: string | undefined;
 }
 
-const closedAt = (course: Course, { closedBy }: StepDefinition, passed: Passed | undefined): string | undefined => {
+const closedAt = (
+  course: OperationProgress,
+  { closedBy }: StepDefinition,
+  passed: StepProgress | undefined,
+): string | undefined => {
   if (closedBy !== undefined) return course.marks[closedBy];
   return passed !== undefined && passed.done > 0 && passed.done >= passed.total ? passed.lastAt : undefined;
 };
 
 /** A step that nothing closed is over when the closing fact of a later one is there. */
-const inheritedEnd = (course: Course, later: readonly StepDefinition[]): string | undefined => {
+const inheritedEnd = (course: OperationProgress, later: readonly StepDefinition[]): string | undefined => {
   const marks = later.flatMap(({ closedBy }) => (closedBy === undefined ? [] : (course.marks[closedBy] ?? [])));
   return marks[0] ?? (course.phase === 'Succeeded' ? (course.finishedAt ?? undefined) : undefined);
 };
@@ -48,14 +52,14 @@ const inheritedEnd = (course: Course, later: readonly StepDefinition[]): string 
 const earliest = (...times: readonly (string | undefined)[]): string | undefined =>
   times.filter((time) => time !== undefined).toSorted()[0];
 
-const isPart = ({ marks, reserving }: Course, { onlyAfter, reserves }: StepDefinition): boolean =>
+const isPart = ({ marks, reserving }: OperationProgress, { onlyAfter, reserves }: StepDefinition): boolean =>
   (onlyAfter === undefined || marks[onlyAfter] !== undefined) && (reserves !== true || reserving !== undefined);
 
 /** A step begins when the one before it ends, or when the first node is through it: workers join beside control planes. */
-const placed = (course: Course): readonly Placed[] => {
+const placed = (course: OperationProgress): readonly Placed[] => {
   const steps = STEPS[course.kind]
     .filter((definition) => isPart(course, definition))
-    .map((definition) => ({ definition, passed: passedBy(definition, course) }))
+    .map((definition) => ({ definition, passed: progressOf(definition, course) }))
     // A step about workers is left out where there are none.
     .filter(({ definition, passed }) => definition.deletes === true || passed?.total !== 0);
   let before: Placed | undefined;
@@ -95,14 +99,17 @@ const isThrough = ({ definition, endedAt }: Placed, node: string | null, nodes: 
 };
 
 /** Failed attempts that no success followed, by the name of their step; the latest comes last. */
-const openFailures = (course: Course, steps: readonly Placed[]): readonly (readonly [string, StepFailureView])[] =>
+const openFailures = (
+  course: OperationProgress,
+  steps: readonly Placed[],
+): readonly (readonly [string, StepFailureView])[] =>
   course.failures.flatMap((failure) => {
     const step = stepOfFailure(steps, failure);
     if (step === undefined || isThrough(step, failure.node, course.nodes)) return [];
     return [[step.definition.name, failure] as const];
   });
 
-const failedName = (course: Course, steps: readonly Placed[]): string | undefined => {
+const failedName = (course: OperationProgress, steps: readonly Placed[]): string | undefined => {
   if (course.phase !== 'Failed' && course.phase !== 'Rejected') return undefined;
   const named = course.failedStep === null ? undefined : stepOf(steps, course.failedStep);
   const step = named !== undefined && named.endedAt === undefined ? named : steps.find(isOpen);
@@ -123,7 +130,7 @@ const stateOf = (step: Placed, failed: string | undefined, phase: OperationPhase
 };
 
 /** The steps of an operation as they stand. */
-export const stepViews = (course: Course): readonly StepView[] => {
+export const stepViews = (course: OperationProgress): readonly StepView[] => {
   const steps = placed(course);
   const failures = new Map(openFailures(course, steps));
   const failed = failedName(course, steps);

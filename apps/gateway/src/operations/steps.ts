@@ -1,6 +1,6 @@
 import type { EventType } from '@fairlead/contracts';
 import type { Milestone } from '../nodes/nodes.projection.js';
-import type { Course } from './course.js';
+import type { StepSequence } from './step.sequence.js';
 
 /** Which nodes of an operation a step is about; followers are the control planes that join the first one. */
 export type Group = 'all' | 'follower' | 'worker';
@@ -188,7 +188,7 @@ export const PROVIDER_STEPS: ReadonlySet<string> = new Set([
 ]);
 
 /** What each kind of operation consists of, in order. A retry has the steps of what it retries. */
-export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
+export const STEPS: Readonly<Record<StepSequence, readonly StepDefinition[]>> = {
   create: CREATE,
   'add-nodes': [
     ...part('Infrastructure', [PLAN_MACHINES, MACHINES]),

@@ -25,7 +25,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import { quarantineKey, quarantinedClusterView, type QuarantinedClusterDoc } from './quarantine.projection.js';
 
 const rejectedView = ({ place, rejectedAt, ...row }: RejectedRow): RejectedView => ({
@@ -89,7 +89,7 @@ export class QuarantineHttp {
     const fault = rows.length === 0 ? refuse('quarantine.unknown', { ...request }) : undefined;
     const { service, consumer, namespace, cluster } = request;
     const fact = { type: 'ClusterQuarantineReleased', data: { service, consumer, mode: request.mode } } as const;
-    const { seq } = orRefuse(
+    const { seq } = unwrap(
       await this.handle(
         audit,
         { namespace, cluster, context: 'audit' },

@@ -14,7 +14,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { certificateFault } from '@fairlead/parsers/certificates';
 import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { realms, type RealmsState } from './realms.decider.js';
 import { RealmQueries } from './realms.queries.js';
 
@@ -34,9 +34,9 @@ export class RealmCommands {
   ): Promise<Decided<RealmsState>> {
     const { issuerUrl, ca } = settings;
     if (keycloakUrlsOf(issuerUrl) === undefined)
-      throw new Refused(refuse('realm.issuer-invalid', { issuerUrl }, 'issuerUrl'));
+      throw new RefusalError(refuse('realm.issuer-invalid', { issuerUrl }, 'issuerUrl'));
     const reason = ca === undefined ? undefined : certificateFault(ca);
-    if (reason !== undefined) throw new Refused(refuse('realm.ca-invalid', { reason }, 'ca'));
+    if (reason !== undefined) throw new RefusalError(refuse('realm.ca-invalid', { reason }, 'ca'));
     const secretRef = realmSecretRef(namespace, realm);
     const usedBy = await this.queries.users(namespace, realm);
     const sealed = clientSecret !== undefined;
@@ -45,15 +45,15 @@ export class RealmCommands {
     // Nothing is sealed for a request that is refused. And sealed before it is stated: infra-svc looks at the realm at once.
     const known = (await this.registry.latest()).namespaces.get(namespace)?.realms;
     const refused = realms.decide(known, command);
-    if (isRefusal(refused)) throw new Refused(refused);
+    if (isRefusal(refused)) throw new RefusalError(refused);
     if (sealed) await this.secrets.put(secretRef, clientSecret, REALM_SECRETS_OWNER);
-    return orRefuse(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
+    return unwrap(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
   }
 
   async remove({ namespace, realm }: RealmPath, force: boolean, caller: Caller): Promise<Decided<RealmsState>> {
     const usedBy = await this.queries.users(namespace, realm);
     const command = { type: 'RemoveRealm', data: { namespace, realm, usedBy, force } } as const;
-    const decided = orRefuse(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
+    const decided = unwrap(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
     await this.secrets.delete(realmSecretRef(namespace, realm));
     return decided;
   }

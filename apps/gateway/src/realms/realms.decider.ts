@@ -12,7 +12,7 @@ import { realmsAfter, type RegisteredNamespace } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 
-interface Named {
+interface NamedRealm {
   readonly namespace: Namespace;
   readonly realm: RealmName;
   /** Clusters of the namespace that use it. */
@@ -22,9 +22,9 @@ interface Named {
 /** `sealed`: a credential came with the request; false: the one that there is stays. */
 export type RegisterRealm = Command<
   'RegisterRealm',
-  Named & { readonly settings: RealmSettings; readonly secretRef: SecretRef; readonly sealed: boolean }
+  NamedRealm & { readonly settings: RealmSettings; readonly secretRef: SecretRef; readonly sealed: boolean }
 >;
-export type RemoveRealm = Command<'RemoveRealm', Named & { readonly force: boolean }>;
+export type RemoveRealm = Command<'RemoveRealm', NamedRealm & { readonly force: boolean }>;
 
 /** Undefined: there is no such namespace. */
 export type RealmsState = RegisteredNamespace['realms'] | undefined;

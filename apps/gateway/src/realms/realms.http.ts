@@ -18,7 +18,7 @@ import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { IN_NAMESPACE, ListRoute, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { RealmCommands } from './realms.commands.js';
 import { RealmQueries } from './realms.queries.js';
 
@@ -45,7 +45,7 @@ export class RealmsHttp {
   ): Promise<RealmList> {
     await untilShown(this.positions, minSeq);
     const items = await this.queries.all(namespace);
-    if (items === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    if (items === undefined) throw new RefusalError(refuse('namespace.unknown', { namespace }));
     const request = pageRequest(`realms of ${namespace}`, query, isWhole);
     return { kind: 'RealmList', ...pageOf(request, [...items], { keyOf: ({ name }) => name }) };
   }
@@ -124,7 +124,7 @@ export class RealmsHttp {
 
   private async shown({ namespace, realm }: RealmPath): Promise<RealmView> {
     const view = await this.queries.one(namespace, realm);
-    if (view === undefined) throw new Refused(refuse('realm.not-found', { namespace, realm }));
+    if (view === undefined) throw new RefusalError(refuse('realm.not-found', { namespace, realm }));
     return view;
   }
 }

@@ -13,7 +13,7 @@ import { signerOf } from '@fairlead/mirror/signatures';
 import { CLOCK, InstallationReleases, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused } from '../http/refused.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import {
   releases,
   type AcceptReleaseCatalogue,
@@ -42,9 +42,9 @@ export class ReleaseCommands {
     const sha256 = createHash('sha256').update(text).digest('hex');
     const { signers } = await this.known.latest();
     const signer = signerOf(signatures, 'releases', sha256, signers);
-    if (signer === undefined) throw new Refused(refuse('release.catalogue-unsigned', {}, 'signatures'));
+    if (signer === undefined) throw new RefusalError(refuse('release.catalogue-unsigned', {}, 'signatures'));
     const catalogue = parseReleaseCatalogue(text);
-    if (isRefusal(catalogue)) throw new Refused(catalogue);
+    if (isRefusal(catalogue)) throw new RefusalError(catalogue);
     const now = this.clock.now().toISOString();
     return this.decide({ type: 'AcceptReleaseCatalogue', data: { catalogue, signer, sha256, now } }, caller);
   }
@@ -61,6 +61,6 @@ export class ReleaseCommands {
     command: SetReleaseSigners | AcceptReleaseCatalogue | AddRelease | WithdrawRelease,
     caller: Caller,
   ): Promise<Decided<OwnReleases>> {
-    return orRefuse(await this.handle(releases, CONNECTIONS_STREAM, command, causeOf(caller)));
+    return unwrap(await this.handle(releases, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 }

@@ -21,7 +21,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { ReleaseCommands } from './releases.commands.js';
 import { releaseViews, signersView } from './releases.view.js';
 
@@ -30,7 +30,7 @@ const keyOf = ({ version }: ReleaseView): string => version.replaceAll(/\d+/g, (
 
 const shown = (own: OwnReleases, version: string): ReleaseView => {
   const view = releaseViews(own).find((one) => one.version === version);
-  if (view === undefined) throw new Refused(refuse('release.not-found', { version }));
+  if (view === undefined) throw new RefusalError(refuse('release.not-found', { version }));
   return view;
 };
 

@@ -1,10 +1,10 @@
 import { isRefusal, refuse, type Fact, type NodeName, type NodeSelection, type Refusal } from '@fairlead/contracts';
 import { type Command, type Decider } from '@fairlead/event-sourcing';
 import { holds, holdOn, type HoldsState } from '../holds/holds.decider.js';
-import { failedRolloutOf, isGrowing, isReplaced } from '../lifecycle/additions.js';
+import { failedRolloutOf, isGrowing, isReplaced } from '../lifecycle/node.requests.js';
 import { refuseBesideActions } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
-import type { PresentCluster } from '../lifecycle/present.js';
+import type { ClusterMembership } from '../lifecycle/membership.js';
 import { selectNodes } from '../lifecycle/selection.rules.js';
 import { blocksOthers, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
@@ -30,7 +30,7 @@ type Data = ReplaceNodes['data'];
 const ACTION = 'replace nodes';
 const named = ({ namespace, cluster }: Data): { namespace: string; cluster: string } => ({ namespace, cluster });
 
-const hindranceOf = (cluster: PresentCluster, { upgrade }: ReplacementsState, data: Data): Refusal | undefined => {
+const blockingWork = (cluster: ClusterMembership, { upgrade }: ReplacementsState, data: Data): Refusal | undefined => {
   const { pause, phase, additions, actions } = cluster;
   const paused = refuseWhilePaused(pause, data, ACTION);
   if (paused !== undefined) return paused;
@@ -42,7 +42,7 @@ const hindranceOf = (cluster: PresentCluster, { upgrade }: ReplacementsState, da
 
 /** Why a node that was named cannot be replaced. */
 const faultOf = (
-  { additions, nodes: members }: PresentCluster,
+  { additions, nodes: members }: ClusterMembership,
   nodes: HoldsState,
   { node, of }: { readonly node: string; readonly of: Data },
 ): Refusal | undefined => {
@@ -55,7 +55,7 @@ const faultOf = (
 };
 
 /** Nodes that were named must all be able to; of a pool, or of all, those that are not take no part. */
-const takingPart = (cluster: PresentCluster, nodes: HoldsState, of: Data): readonly NodeName[] | Refusal => {
+const takingPart = (cluster: ClusterMembership, nodes: HoldsState, of: Data): readonly NodeName[] | Refusal => {
   const selected = selectNodes(cluster.nodes, of.select, of);
   if (isRefusal(selected)) return selected;
   const faults = selected.map((node) => faultOf(cluster, nodes, { node, of }));
@@ -71,7 +71,7 @@ const decide = (
 ): readonly Fact<'PoolRolloutRequested'>[] | Refusal => {
   const { cluster } = state.nodes;
   if (cluster === undefined) return refuse('cluster.unknown', named(data));
-  const hindrance = hindranceOf(cluster, state, data);
+  const hindrance = blockingWork(cluster, state, data);
   if (hindrance !== undefined) return hindrance;
   const nodes = takingPart(cluster, state.nodes, data);
   if (isRefusal(nodes)) return nodes;

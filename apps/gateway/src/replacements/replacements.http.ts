@@ -14,7 +14,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import { CHANGE_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { OF_CLUSTER } from '../http/read.routes.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import { replacements } from './replacements.decider.js';
 
 const ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
@@ -87,8 +87,8 @@ export class ReplacementsHttp {
     const data = { namespace, cluster, requestId, select, reason };
     const stream = { namespace, cluster, context: 'request' };
     const command = { type: 'ReplaceNodes', data } as const;
-    const decided = orRefuse(await this.handle(replacements, stream, command, causeOf(caller)));
-    return this.answers.of(exchange, decided, {
+    const decided = unwrap(await this.handle(replacements, stream, command, causeOf(caller)));
+    return this.answers.respond(exchange, decided, {
       address: path,
       location: operationLocation(path),
       isOver: endOf(decided),

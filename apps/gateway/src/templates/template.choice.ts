@@ -10,7 +10,7 @@ import type { ReadElsewhere } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import type { Caller } from '../http/caller.js';
-import { Refused, refuseAny } from '../http/refused.js';
+import { RefusalError, throwIfRefused } from '../http/refusal.error.js';
 import { NodeQueries } from '../nodes/nodes.queries.js';
 import { versionOf } from '../nodes/nodes.view.js';
 import { TemplateCommands } from './templates.commands.js';
@@ -63,12 +63,12 @@ export class TemplateChoices {
     const { templates, elsewhere } = await this.templates.read(namespace, caller);
     const template = templateNamed(templates, name);
     if (template === undefined)
-      throw new Refused(refuse('template.not-found', { namespace, template: name }, 'spec.template'));
+      throw new RefusalError(refuse('template.not-found', { namespace, template: name }, 'spec.template'));
     const { revision, cluster } = template;
     const isKept = declared?.template?.name === name && declared.template.revision === revision;
-    if (!isKept) refuseAny(await this.choiceFaults(address, template, declared));
+    if (!isKept) throwIfRefused(await this.choiceFaults(address, template, declared));
     const { value, faults } = resolveTemplate(spec, { name, cluster, current: declared?.spec, isKept });
-    refuseAny(faults);
+    throwIfRefused(faults);
     return {
       document: { ...document, spec: value },
       choice: { use: { name, revision }, elsewhere: isKept ? undefined : elsewhere },

@@ -4,7 +4,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse } from '../http/refused.js';
+import { unwrap } from '../http/refusal.error.js';
 import type { TemplateAddress } from './templates.commands.js';
 
 type ReadDeclared = Command<'ReadDeclared', { readonly namespace: Namespace; readonly cluster: ClusterName }>;
@@ -31,7 +31,7 @@ export class TemplateUsers {
         const read = { type: 'ReadDeclared', data: { namespace, cluster } } as const;
         const stream = { namespace, cluster, context: 'request' };
         // Without its key: a read is no part of the command, so that a repetition of that reads again.
-        const { state } = orRefuse(await this.handle(declarations, stream, read, causeOf({ identity, requestId })));
+        const { state } = unwrap(await this.handle(declarations, stream, read, causeOf({ identity, requestId })));
         if (state?.template?.name === template) users.push(cluster);
       }
       return users;

@@ -21,7 +21,7 @@ import { InstallationReleases } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { shownNames } from '../common/names.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused, refuseAny } from '../http/refused.js';
+import { unwrap, RefusalError, throwIfRefused } from '../http/refusal.error.js';
 import { templates, type TemplateCommand, type TemplatesState } from './templates.decider.js';
 
 export interface TemplateAddress {
@@ -70,7 +70,7 @@ export class TemplateCommands {
     manifest: ClusterTemplateManifest,
     { caller, dryRun }: ApplyOptions,
   ): Promise<AppliedTemplate> {
-    refuseAny([...misplaced(manifest, address), ...templateFaults(manifest, await this.releases.latest())]);
+    throwIfRefused([...misplaced(manifest, address), ...templateFaults(manifest, await this.releases.latest())]);
     const { description, deprecated } = manifest.spec;
     const cluster = completeTemplate(manifest.spec.cluster);
     const { resourceVersion } = manifest.metadata;
@@ -89,8 +89,8 @@ export class TemplateCommands {
     const users = async (): Promise<readonly string[]> => usersOf(await this.chosenBy(namespace, template));
     const { templates: before } = await this.read(namespace, caller);
     if (templateNamed(before, template) === undefined)
-      throw new Refused(refuse('template.unknown', { namespace, template }));
-    refuseAny(inUse(template, await users()));
+      throw new RefusalError(refuse('template.unknown', { namespace, template }));
+    throwIfRefused(inUse(template, await users()));
     // From here on no cluster can choose it, so that who has it now is known for good.
     const { state } = await this.decide({ type: 'RetireTemplate', data: { namespace, template } }, caller);
     const retiredSeq = templateNamed(state ?? NO_TEMPLATES, template)?.seq ?? 0;
@@ -110,7 +110,7 @@ export class TemplateCommands {
     command: TemplateCommand,
     caller: Pick<Caller, 'identity' | 'requestId'>,
   ): Promise<Decided<TemplatesState>> {
-    return orRefuse(await this.handle(templates, namespaceStream(command.data.namespace), command, causeOf(caller)));
+    return unwrap(await this.handle(templates, namespaceStream(command.data.namespace), command, causeOf(caller)));
   }
 }
 

@@ -18,7 +18,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
 import { shownNames } from '../common/names.js';
 
-interface Named {
+interface NamedTemplate {
   readonly namespace: Namespace;
   readonly template: TemplateName;
 }
@@ -27,7 +27,7 @@ interface Named {
 export type ReadTemplates = Command<'ReadTemplates', { readonly namespace: Namespace }>;
 export type ApplyTemplate = Command<
   'ApplyTemplate',
-  Named & {
+  NamedTemplate & {
     readonly description: string;
     readonly deprecated: boolean;
     readonly cluster: TemplateCluster;
@@ -38,11 +38,11 @@ export type ApplyTemplate = Command<
   }
 >;
 /** No cluster may choose it from here on: those that have it can only become fewer. */
-export type RetireTemplate = Command<'RetireTemplate', Named>;
+export type RetireTemplate = Command<'RetireTemplate', NamedTemplate>;
 /** `retiredSeq`: of the template when it was retired. `clusters`: those that have had it since. */
 export type DeleteTemplate = Command<
   'DeleteTemplate',
-  Named & { readonly retiredSeq: number; readonly clusters: readonly string[] }
+  NamedTemplate & { readonly retiredSeq: number; readonly clusters: readonly string[] }
 >;
 export type TemplateCommand = ReadTemplates | ApplyTemplate | RetireTemplate | DeleteTemplate;
 
@@ -51,7 +51,8 @@ export type TemplatesState = ClusterTemplates | undefined;
 
 type TemplateFact = Fact<'ClusterTemplateCreated' | 'ClusterTemplateChanged' | 'ClusterTemplateDeleted'>;
 
-const unknown = ({ namespace, template }: Named): Refusal => refuse('template.unknown', { namespace, template });
+const unknown = ({ namespace, template }: NamedTemplate): Refusal =>
+  refuse('template.unknown', { namespace, template });
 
 /** Why the manifest is not about the template as it is. */
 const staleness = (

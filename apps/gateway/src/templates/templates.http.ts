@@ -17,7 +17,7 @@ import { accept, showSeq, untilShown } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { IN_NAMESPACE, ReadRoute } from '../http/read.routes.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { TemplateCommands } from './templates.commands.js';
 import { TemplateQueries } from './templates.queries.js';
 import { TemplateUsers } from './template.users.js';
@@ -80,7 +80,7 @@ export class TemplatesHttp {
   ): Promise<ClusterTemplateList> {
     await untilShown(this.positions, minSeq);
     const rows = await this.queries.all(namespace);
-    if (rows === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    if (rows === undefined) throw new RefusalError(refuse('namespace.unknown', { namespace }));
     return { kind: 'ClusterTemplateList', items: rows.map((row) => templateView(namespace, row)) };
   }
 
@@ -98,7 +98,7 @@ export class TemplatesHttp {
   ): Promise<ClusterTemplateView> {
     await untilShown(this.positions, minSeq);
     const row = await this.queries.one(namespace, template);
-    if (row === undefined) throw new Refused(refuse('template.unknown', { namespace, template }));
+    if (row === undefined) throw new RefusalError(refuse('template.unknown', { namespace, template }));
     return templateView(namespace, row);
   }
 

@@ -10,7 +10,7 @@ import type {
   UpgradeId,
 } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { useGateway, type Answer } from '../gateway.fixtures.js';
+import { useGateway, type ApiResponse } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
 
 const gateway = useGateway();
@@ -24,8 +24,8 @@ const values = {
   pools: { ...machines, health: { unhealthyAfter: '3m' } },
 };
 
-type TemplateAnswer = Answer<ClusterTemplateView & Omit<ErrorView, 'kind'>>;
-type ClusterAnswer = Answer<ClusterManifestView & Omit<ErrorView, 'kind'>>;
+type TemplateAnswer = ApiResponse<ClusterTemplateView & Omit<ErrorView, 'kind'>>;
+type ClusterAnswer = ApiResponse<ClusterManifestView & Omit<ErrorView, 'kind'>>;
 
 const templatePath = (name: string) => `/ns/default/cluster-templates/${name}`;
 const applyTemplate = (

@@ -8,7 +8,7 @@ import { InstallationReleases } from '@fairlead/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Caller } from '../http/caller.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { TemplateCommands } from './templates.commands.js';
 import { templates, type ApplyTemplate } from './templates.decider.js';
 import { templateVersionFaults } from './templates.rules.js';
@@ -188,7 +188,7 @@ describe('a template that is deleted while clusters choose it', () => {
           .then(
             () => 'gone',
             (error: unknown) => {
-              if (error instanceof Refused) return error.refusals[0].code;
+              if (error instanceof RefusalError) return error.refusals[0].code;
               throw error;
             },
           );

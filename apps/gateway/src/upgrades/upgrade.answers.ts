@@ -7,7 +7,7 @@ import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import type { Caller } from '../http/caller.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { CommandAnswers } from '../http/command.answers.js';
-import { Refused } from '../http/refused.js';
+import { RefusalError } from '../http/refusal.error.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import type { IsOver } from './upgrade.ends.js';
 import type { UpgradeAddress } from './upgrades.commands.js';
@@ -33,14 +33,14 @@ export class UpgradeAnswers {
   async viewOf({ namespace, cluster, upgrade }: UpgradeAddress, identity: Identity): Promise<UpgradeView> {
     const after = await this.incarnations.visibleAfter(namespace, identity);
     const view = await this.queries.one({ namespace, cluster, upgrade }, after);
-    if (view === undefined) throw new Refused(refuse('upgrade.unknown', { namespace, cluster, upgrade }));
+    if (view === undefined) throw new RefusalError(refuse('upgrade.unknown', { namespace, cluster, upgrade }));
     return view;
   }
 
   /** Latest first. */
   async listOf({ namespace, cluster }: ClusterAddress, identity: Identity): Promise<UpgradeSummary[]> {
     if (!(await this.clusters.exists(namespace, cluster)))
-      throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+      throw new RefusalError(refuse('cluster.unknown', { namespace, cluster }));
     return this.queries.all(namespace, cluster, await this.incarnations.visibleAfter(namespace, identity));
   }
 
@@ -55,12 +55,12 @@ export class UpgradeAnswers {
       ('upgradeId' in event.data && event.data.upgradeId === upgrade && isOver(event));
     // What came of a repetition may lie in the past: it is answered with how the upgrade stands.
     const isRepetition = decided.events.length === 0;
-    return this.answers.of({ caller, response }, decided, {
+    return this.answers.respond({ caller, response }, decided, {
       address: { namespace, cluster },
       location: `/ns/${namespace}/clusters/${cluster}/upgrades/${upgrade}`,
       ...(isRepetition ? {} : { isOver: isItsEnd }),
       view: ({ seq }) =>
-        this.answers.shownAt(seq, {
+        this.answers.viewAt(seq, {
           rows: () => this.viewOf(address, caller.identity),
           log: () => this.queries.recorded(address),
           otherwise: refuse('upgrade.unknown', { namespace, cluster, upgrade }),

@@ -5,7 +5,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { canonicalJson } from '../common/json.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, refuseAny } from '../http/refused.js';
+import { unwrap, throwIfRefused } from '../http/refusal.error.js';
 import type { UpgradeMode } from '../lifecycle/upgrade.phase.js';
 import {
   upgrades,
@@ -59,7 +59,7 @@ export class UpgradeCommands {
     caller: Caller,
   ): Promise<DecidedUpgrade> {
     const { request, dryRun } = asked;
-    refuseAny(faultsOfUpgrade(request));
+    throwIfRefused(faultsOfUpgrade(request));
     const order = upgradeOrderOf(request, caller);
     const { upgradeId } = order;
     const { actor } = caller.identity;
@@ -74,7 +74,7 @@ export class UpgradeCommands {
   }
 
   async steer(command: SteeringCommand, caller: Caller): Promise<Decided<UpgradesState>> {
-    if (command.type === 'OverrideRule') refuseAny(faultsOfOverride(command.data));
+    if (command.type === 'OverrideRule') throwIfRefused(faultsOfOverride(command.data));
     return this.decide(command, command.data, caller);
   }
 
@@ -83,6 +83,6 @@ export class UpgradeCommands {
     { namespace, cluster }: { readonly namespace: string; readonly cluster: string },
     caller: Caller,
   ): Promise<Decided<UpgradesState>> {
-    return orRefuse(await this.handle(upgrades, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
+    return unwrap(await this.handle(upgrades, { namespace, cluster, context: 'request' }, command, causeOf(caller)));
   }
 }

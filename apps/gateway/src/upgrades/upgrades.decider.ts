@@ -14,12 +14,18 @@ import { declaredAfter, type Declared } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseBesideActions } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
-import { isGrowing } from '../lifecycle/additions.js';
-import { isForeign, isShrinking, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
+import { isGrowing } from '../lifecycle/node.requests.js';
+import {
+  isForeign,
+  isShrinking,
+  membershipAfter,
+  workerPoolsOf,
+  type ClusterMembership,
+} from '../lifecycle/membership.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, wayOn, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
-interface Named {
+interface NamedCluster {
   readonly namespace: string;
   readonly cluster: string;
 }
@@ -28,10 +34,10 @@ type About = Readonly<UpgradePath>;
 
 export type RequestUpgrade = Command<
   'RequestUpgrade',
-  Named & Omit<EventData<'UpgradeRequested'>, 'uid'> & { readonly actor: string }
+  NamedCluster & Omit<EventData<'UpgradeRequested'>, 'uid'> & { readonly actor: string }
 >;
 /** What is requested, whoever asks for which cluster. */
-export type UpgradeOrder = Omit<RequestUpgrade['data'], keyof Named | 'mode' | 'actor'>;
+export type UpgradeOrder = Omit<RequestUpgrade['data'], keyof NamedCluster | 'mode' | 'actor'>;
 export type ApproveUpgrade = Command<'ApproveUpgrade', About & { readonly planHash: string }>;
 export type PauseUpgrade = Command<'PauseUpgrade', About & { readonly reason: string }>;
 export type ResumeUpgrade = Command<'ResumeUpgrade', About>;
@@ -84,7 +90,7 @@ interface Upgrade extends PhasedUpgrade {
 
 /** The cluster of a name, and its upgrades. */
 export interface UpgradesState {
-  readonly cluster: PresentCluster | undefined;
+  readonly cluster: ClusterMembership | undefined;
   readonly declared: Declared | undefined;
   readonly latest: Upgrade | undefined;
   /** How those before the latest ended. */
@@ -94,9 +100,10 @@ export interface UpgradesState {
 /** How many ended upgrades a name remembers: enough to distinguish "over" from "unknown", and a repetition from a new request. */
 const OVER_MAX = 100;
 
-const unknownCluster = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
+const unknownCluster = ({ namespace, cluster }: NamedCluster): Refusal =>
+  refuse('cluster.unknown', { namespace, cluster });
 
-const unknownPool = (cluster: PresentCluster, { data }: RequestUpgrade): Refusal | undefined => {
+const unknownPool = (cluster: ClusterMembership, { data }: RequestUpgrade): Refusal | undefined => {
   const known = workerPoolsOf(cluster);
   const asked = [
     ...(data.pools ?? []).map((pool, index) => ({ pool, field: `pools[${index}]` })),
@@ -114,7 +121,7 @@ const unknownPool = (cluster: PresentCluster, { data }: RequestUpgrade): Refusal
 };
 
 /** Why no upgrade may begin now (B1): something else is under way, or the cluster is not there to be upgraded. */
-const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named): Refusal | undefined => {
+const hindrance = (cluster: ClusterMembership, { namespace, cluster: name }: NamedCluster): Refusal | undefined => {
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
   const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, 'upgrade');
   if (paused !== undefined) return paused;
@@ -180,9 +187,9 @@ const wrongPhase = ({ type, data }: SteeringCommand, phase: UpgradePhase): Refus
   });
 
 type Steered = Pick<EventData<'UpgradeResumeRequested'>, 'uid' | 'upgradeId'>;
-type Answer = readonly UpgradeRequestFact[] | Refusal;
+type Decision = readonly UpgradeRequestFact[] | Refusal;
 
-const approve = (upgrade: Upgrade, command: ApproveUpgrade, ids: Steered): Answer => {
+const approve = (upgrade: Upgrade, command: ApproveUpgrade, ids: Steered): Decision => {
   const { planHash, upgrade: id } = command.data;
   if (upgrade.mode === 'dry-run') return refuse('upgrade.not-approvable', { upgrade: id });
   if (upgrade.planHash === undefined) return refuse('upgrade.not-planned', { upgrade: id });
@@ -193,19 +200,19 @@ const approve = (upgrade: Upgrade, command: ApproveUpgrade, ids: Steered): Answe
   return waits ? [{ type: 'UpgradeApproved', data: { ...ids, planHash } }] : nothing;
 };
 
-const pause = (upgrade: Upgrade, command: PauseUpgrade, ids: Steered): Answer => {
+const pause = (upgrade: Upgrade, command: PauseUpgrade, ids: Steered): Decision => {
   if (upgrade.isPauseAsked) return nothing;
   if (!['Approved', 'Running', 'Paused'].includes(upgrade.phase)) return wrongPhase(command, upgrade.phase);
   return [{ type: 'UpgradePauseRequested', data: { ...ids, reason: command.data.reason } }];
 };
 
-const resume = (upgrade: Upgrade, command: ResumeUpgrade, ids: Steered): Answer => {
+const resume = (upgrade: Upgrade, command: ResumeUpgrade, ids: Steered): Decision => {
   const stands = upgrade.phase === 'Paused' || upgrade.phase === 'Halted' || upgrade.isPauseAsked;
   if (stands) return [{ type: 'UpgradeResumeRequested', data: ids }];
   return upgrade.phase === 'Running' ? nothing : wrongPhase(command, upgrade.phase);
 };
 
-const retry = (upgrade: Upgrade, command: RetryUpgrade, ids: Steered): Answer => {
+const retry = (upgrade: Upgrade, command: RetryUpgrade, ids: Steered): Decision => {
   if (!['Running', 'Paused', 'Halted'].includes(upgrade.phase)) return wrongPhase(command, upgrade.phase);
   if (upgrade.failed.size + upgrade.quarantined.size === 0 && upgrade.phase !== 'Halted')
     return refuse('upgrade.nothing-failed', { upgrade: upgrade.id, cluster: command.data.cluster });
@@ -233,7 +240,7 @@ const planned = (
 const isControlPlane = (operations: ReadonlyMap<string, PlannedOperation>): boolean =>
   [...operations.values()].some(({ role }) => role === 'control-plane');
 
-const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Answer => {
+const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Decision => {
   const { node, reason } = command.data;
   if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
   const operations = planned(upgrade, command.data);
@@ -246,10 +253,10 @@ const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Answer => {
   return [{ type: 'UpgradeNodeSkipRequested', data: { ...ids, node: node as NodeName, reason } }];
 };
 
-const override = (upgrade: Upgrade, { data: { rule, reason } }: OverrideRule, ids: Steered): Answer =>
+const override = (upgrade: Upgrade, { data: { rule, reason } }: OverrideRule, ids: Steered): Decision =>
   upgrade.overridden.has(rule) ? nothing : [{ type: 'UpgradeRuleOverridden', data: { ...ids, rule, reason } }];
 
-const rollBack = (upgrade: Upgrade, { data }: RollBackNode, ids: Steered): Answer => {
+const rollBack = (upgrade: Upgrade, { data }: RollBackNode, ids: Steered): Decision => {
   const { node } = data;
   const operations = planned(upgrade, data);
   if (isRefusal(operations)) return operations;
@@ -260,7 +267,7 @@ const rollBack = (upgrade: Upgrade, { data }: RollBackNode, ids: Steered): Answe
   return [{ type: 'NodeRollbackRequested', data: { ...ids, node: node as NodeName } }];
 };
 
-const steer = ({ cluster, latest, over }: UpgradesState, command: SteeringCommand): Answer => {
+const steer = ({ cluster, latest, over }: UpgradesState, command: SteeringCommand): Decision => {
   const { data } = command;
   if (cluster === undefined) return unknownCluster(data);
   const earlier = over.get(data.upgrade);
@@ -371,7 +378,7 @@ export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeRequestFact
   decide: (state, command) => (command.type === 'RequestUpgrade' ? request(state, command) : steer(state, command)),
 
   evolve: (state, event) => {
-    const cluster = presentAfter(state.cluster, event);
+    const cluster = membershipAfter(state.cluster, event);
     const declared = declaredAfter(state.declared, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { ...upgrades.initial, cluster, declared };
     if (isForeign(cluster, event)) return state;

@@ -36,7 +36,7 @@ export const upgradeRows = (upgrade: Row<UpgradeDoc>, nodes: readonly Row<NodeUp
 };
 
 /** The rows, and the plan's operations with what is known of each. */
-interface Known {
+interface UpgradeContext {
   readonly upgrade: UpgradeDoc;
   readonly operations: readonly PlanOperation[];
   readonly nodes: ReadonlyMap<string, NodeUpgrade>;
@@ -46,7 +46,7 @@ interface Known {
 const MS_PER_SECOND = 1_000;
 const msOf = (seconds: number): number => Math.round(seconds * MS_PER_SECOND);
 
-const knownOf = ({ upgrade, nodes }: UpgradeRows, nowMs: number): Known => ({
+const knownOf = ({ upgrade, nodes }: UpgradeRows, nowMs: number): UpgradeContext => ({
   upgrade,
   operations: upgrade.plan?.operations ?? [],
   nodes: new Map(
@@ -58,10 +58,10 @@ const knownOf = ({ upgrade, nodes }: UpgradeRows, nowMs: number): Known => ({
   nowMs,
 });
 
-const stateOf = ({ upgrade, nodes }: Known, { id, node }: PlanOperation): OperationState | undefined =>
+const stateOf = ({ upgrade, nodes }: UpgradeContext, { id, node }: PlanOperation): OperationState | undefined =>
   node === null ? upgrade.operations[id] : nodes.get(node)?.operations[id];
 
-const elapsedMs = ({ startedAt, finishedAt }: OperationState, { nowMs, upgrade }: Known): number => {
+const elapsedMs = ({ startedAt, finishedAt }: OperationState, { nowMs, upgrade }: UpgradeContext): number => {
   const end = finishedAt ?? upgrade.finishedAt;
   return Math.max(0, (end === null ? nowMs : Date.parse(end)) - Date.parse(startedAt));
 };
@@ -76,7 +76,7 @@ const attemptOf = (state: OperationState | undefined): Attempt => {
   return { attempt, attemptsMax, nextAttemptAt, failure };
 };
 
-const operationView = (known: Known, operation: PlanOperation): UpgradeOperationView => {
+const operationView = (known: UpgradeContext, operation: PlanOperation): UpgradeOperationView => {
   const state = stateOf(known, operation);
   const left = operation.node === null ? null : (known.nodes.get(operation.node)?.left ?? null);
   return {
@@ -110,7 +110,7 @@ const toText = ({ to, change }: PlanOperation): string =>
   ].join(', ');
 
 /** The operation that a node is at: the one that runs or failed, else the next, else the last. */
-const presentOf = (known: Known, own: readonly PlanOperation[]): PlanOperation | undefined =>
+const presentOf = (known: UpgradeContext, own: readonly PlanOperation[]): PlanOperation | undefined =>
   own.find((operation) => ['running', 'failed'].includes(stateOf(known, operation)?.status ?? '')) ??
   own.find((operation) => stateOf(known, operation) === undefined) ??
   own.at(-1);
@@ -120,7 +120,7 @@ const isWaitingForPerson = ({ phase }: UpgradeDoc): boolean => phase === 'Halted
 /** Nodes whose turn had not come are not upgraded by it any more. */
 const isCutShort = ({ phase }: UpgradeDoc): boolean => phase === 'Aborted';
 
-const phaseOfNode = (known: Known, name: string, state: OperationState | undefined): UpgradeNodePhase => {
+const phaseOfNode = (known: UpgradeContext, name: string, state: OperationState | undefined): UpgradeNodePhase => {
   const { upgrade, nodes } = known;
   const node = nodes.get(name);
   const waiting = isCutShort(upgrade) ? 'Skipped' : 'Waiting';
@@ -133,7 +133,7 @@ const phaseOfNode = (known: Known, name: string, state: OperationState | undefin
 };
 
 /** What is waited for while machines beyond the size of a pool come or go. */
-const surgeNodes = ({ upgrade }: Known, { kind, pool }: PlanOperation): string => {
+const surgeNodes = ({ upgrade }: UpgradeContext, { kind, pool }: PlanOperation): string => {
   const surge = upgrade.plan?.pools.find(({ name }) => name === pool)?.surge ?? 1;
   const machines = surge === 1 ? 'a surge machine' : `${surge} surge machines`;
   const what = `${machines} of pool ${String(pool)}`;
@@ -145,7 +145,7 @@ const replacedNodes = ({ pool, nodes }: PlanOperation): string =>
   `new nodes in the place of ${nodes.length} of pool ${String(pool)}`;
 
 /** Who or what is under way, for those that wait for their turn. */
-const underWay = (known: Known): string => {
+const underWay = (known: UpgradeContext): string => {
   const running = known.operations.filter((operation) => stateOf(known, operation)?.status === 'running');
   const surge = running.find(({ kind }) => kind === 'book-surge' || kind === 'return-surge');
   if (surge !== undefined) return surgeNodes(known, surge);
@@ -157,7 +157,7 @@ const underWay = (known: Known): string => {
     : `its turn: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} under way`;
 };
 
-const turnOf = (known: Known, operation: PlanOperation): string => {
+const turnOf = (known: UpgradeContext, operation: PlanOperation): string => {
   const { phase, message, gates, finishedAt } = known.upgrade;
   const gate = gates[operation.id];
   if (finishedAt !== null) return '';
@@ -172,7 +172,7 @@ const turnOf = (known: Known, operation: PlanOperation): string => {
   }
 };
 
-const waitsFor = (known: Known, operation: PlanOperation, phase: UpgradeNodePhase): string => {
+const waitsFor = (known: UpgradeContext, operation: PlanOperation, phase: UpgradeNodePhase): string => {
   const node = operation.node === null ? undefined : known.nodes.get(operation.node);
   switch (phase) {
     case 'Done':
@@ -194,7 +194,7 @@ const waitsFor = (known: Known, operation: PlanOperation, phase: UpgradeNodePhas
   }
 };
 
-const nodeView = (known: Known, name: string): UpgradeNodeView | undefined => {
+const nodeView = (known: UpgradeContext, name: string): UpgradeNodeView | undefined => {
   const own = known.operations.filter(({ node }) => node === name);
   const present = presentOf(known, own);
   if (present === undefined) return undefined;
@@ -239,7 +239,7 @@ const heldView = (name: string): UpgradeNodeView => ({
   ...NO_ATTEMPT,
 });
 
-const nodeViews = (known: Known): readonly UpgradeNodeView[] => {
+const nodeViews = (known: UpgradeContext): readonly UpgradeNodeView[] => {
   const names = new Set(known.operations.flatMap(({ node }) => node ?? []));
   return [
     ...[...names].flatMap((name) => nodeView(known, name) ?? []),
@@ -250,7 +250,7 @@ const nodeViews = (known: Known): readonly UpgradeNodeView[] => {
 // --- a pause ----------------------------------------------------------------------------------------------------------------------
 
 /** When the window of the upgrade opens again; null: it is open, or there is none. */
-const closedUntil = ({ upgrade, nowMs }: Known): string | null => {
+const closedUntil = ({ upgrade, nowMs }: UpgradeContext): string | null => {
   const { open, changesAt } = d7Window(upgrade.windows ?? [], new Date(nowMs).toISOString());
   return open ? null : (changesAt ?? 'no time');
 };
@@ -259,7 +259,7 @@ const isPausedByPerson = ({ phase, pausedBy }: UpgradeDoc): boolean =>
   phase === 'Paused' && pausedBy !== undefined && pausedBy !== null && !endsByItself(pausedBy);
 
 /** A pause does not end with the window that it began in, and keeps the cluster from being changed otherwise (B1). */
-const pauseMessage = (known: Known): string => {
+const pauseMessage = (known: UpgradeContext): string => {
   const { upgrade } = known;
   const until = isPausedByPerson(upgrade) ? closedUntil(known) : null;
   return until === null ? upgrade.message : `${upgrade.message}; its window is closed until ${until}`;
@@ -271,7 +271,7 @@ const forCluster = ({ cluster }: UpgradeDoc, text: string): string => text.repla
 const findingsOf = (upgrade: UpgradeDoc): UpgradeView['findings'] =>
   upgrade.findings.map((finding) => ({ ...finding, help: forCluster(upgrade, finding.help) }));
 
-const nextActionsOf = (known: Known): readonly string[] => {
+const nextActionsOf = (known: UpgradeContext): readonly string[] => {
   const { upgrade } = known;
   if (upgrade.phase !== 'Paused')
     return [...upgrade.nextActions.map((action) => forCluster(upgrade, action)), ...endEmulation(known)];
@@ -285,7 +285,7 @@ const nextActionsOf = (known: Known): readonly string[] => {
 // --- an end between two steps -----------------------------------------------------------------------------------------------------
 
 /** Its control planes with new binaries that still behave as the version before, since no second step came (G5). */
-const emulating = (known: Known): readonly PlanOperation[] => {
+const emulating = (known: UpgradeContext): readonly PlanOperation[] => {
   const latest = new Map<string, PlanOperation>();
   for (const operation of known.operations) {
     const { node, change } = operation;
@@ -295,7 +295,7 @@ const emulating = (known: Known): readonly PlanOperation[] => {
   return [...latest.values()].filter(({ change }) => change !== null && change.emulatedVersion !== null);
 };
 
-const endEmulation = (known: Known): readonly string[] => {
+const endEmulation = (known: UpgradeContext): readonly string[] => {
   const [first, ...others] = known.upgrade.finishedAt === null ? [] : emulating(known);
   if (first === undefined) return [];
   const names = [first, ...others].map(({ node }) => node).join(', ');
@@ -308,7 +308,7 @@ const endEmulation = (known: Known): readonly string[] => {
 const MACHINE_KINDS: ReadonlySet<string> = new Set<PlanOperation['kind']>(['book-surge', 'return-surge', 'replace']);
 
 /** While machines are created or deleted, no node is being changed: the upgrade itself states what it waits for. */
-const machinesMessage = (known: Known): string => {
+const machinesMessage = (known: UpgradeContext): string => {
   const operation = known.operations.find(
     (one) => MACHINE_KINDS.has(one.kind) && stateOf(known, one)?.status === 'running',
   );
@@ -316,7 +316,7 @@ const machinesMessage = (known: Known): string => {
   return `waits for ${operation.kind === 'replace' ? replacedNodes(operation) : surgeNodes(known, operation)}`;
 };
 
-const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSummary => {
+const summaryOf = (known: UpgradeContext, nodes: readonly UpgradeNodeView[]): UpgradeSummary => {
   const { upgrade, nowMs } = known;
   const { startedAt, finishedAt } = upgrade;
   return {

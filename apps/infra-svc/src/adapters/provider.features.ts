@@ -214,7 +214,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       await under.open().deleteGroup(group, signal());
       expect(await untilGone(group)).toEqual([]);
       await expect(collect(under.open().ensureMachines(group, signal()))).rejects.toMatchObject({
-        name: 'WorldFailure',
+        name: 'ExternalFailure',
         retryable: false,
       });
       expect(await under.open().describeMachines(group, signal())).toEqual([]);

@@ -18,7 +18,7 @@ export interface CataloguePlan {
   readonly others: readonly string[];
 }
 
-type Known = readonly Pick<ApplicationVersion, 'version' | 'digest'>[];
+type KnownVersions = readonly Pick<ApplicationVersion, 'version' | 'digest'>[];
 
 /** Newest first. Versions that differ only in their build are equal, so the first one is used. */
 const newestFirst = (indexed: readonly IndexedVersion[]): readonly IndexedVersion[] => {
@@ -41,7 +41,7 @@ export const newestIn = (
 export const planOf = (
   { range, keep: max }: Pick<ApplicationSettings, 'range' | 'keep'>,
   indexed: readonly IndexedVersion[],
-  known: Known,
+  known: KnownVersions,
 ): CataloguePlan => {
   const versions = newestFirst(indexed);
   const keep = versions.filter(({ version }) => satisfies(version, range)).slice(0, max);

@@ -1,10 +1,10 @@
-import { applicationSecretRef, WorldFailure, type ApplicationName } from '@fairlead/contracts';
+import { applicationSecretRef, ExternalFailure, type ApplicationName } from '@fairlead/contracts';
 import type { RegisteredApplication } from '@fairlead/domain';
 import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import { CHART_REPOSITORY } from '../tokens.js';
 import { Applications } from './applications.effects.js';
 import { catalogue, catalogueStream, type CatalogueCommand, type CatalogueState } from './catalogue.decider.js';
@@ -35,7 +35,7 @@ export class Synchronization {
     @Inject(SECRETS) private readonly secrets: SecretStore,
   ) {}
 
-  /** Rejects with WorldFailure if the repository does not respond. */
+  /** Rejects with ExternalFailure if the repository does not respond. */
   async run(name: ApplicationName, cause: Cause, signal: AbortSignal): Promise<void> {
     const application = await this.applications.one(name);
     if (application !== undefined) {
@@ -71,7 +71,7 @@ export class Synchronization {
     await this.state(sync, plan, failures);
     const unreached = failures.find(isUnreachable);
     if (unreached !== undefined)
-      throw new WorldFailure({ operation: 'synchronize application', target: name, message: unreached.message });
+      throw new ExternalFailure({ operation: 'synchronize application', target: name, message: unreached.message });
   }
 
   private async add({ name, access, cause, signal }: Sync, indexed: IndexedVersion): Promise<void> {
@@ -102,7 +102,7 @@ export class Synchronization {
   }
 
   private async record(name: ApplicationName, command: CatalogueCommand, cause: Cause): Promise<CatalogueState> {
-    return orRetry(await this.handle(catalogue, catalogueStream(name), command, cause), name).state;
+    return retryOnConflict(await this.handle(catalogue, catalogueStream(name), command, cause), name).state;
   }
 }
 

@@ -14,7 +14,7 @@ import type {
 } from '../providers/provider.ports.js';
 import { PROVIDER_KINDS } from '../tokens.js';
 import type { ConnectionRow } from './connections.projection.js';
-import { knownAfter, NOTHING_KNOWN, type Known } from './known.evolve.js';
+import { registeredAfter, NOTHING_REGISTERED, type Registrations } from './registrations.evolve.js';
 import { limitedProvider } from './limited.provider.js';
 
 const OPEN_MAX = 1_000;
@@ -27,7 +27,7 @@ const connectionOf = ({ removed: _, ...connection }: ConnectionRow): Connection 
  */
 @Injectable()
 export class RegisteredConnections implements Connections {
-  private readonly known: LatestFold<Known>;
+  private readonly known: LatestFold<Registrations>;
   private readonly opened = new LRUCache<string, InfrastructureProvider>({ max: OPEN_MAX });
 
   constructor(
@@ -35,7 +35,11 @@ export class RegisteredConnections implements Connections {
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(PROVIDER_KINDS) private readonly kinds: ProviderKinds,
   ) {
-    this.known = new LatestFold(store, { filters: [REGISTERED_FILTER], initial: NOTHING_KNOWN, evolve: knownAfter });
+    this.known = new LatestFold(store, {
+      filters: [REGISTERED_FILTER],
+      initial: NOTHING_REGISTERED,
+      evolve: registeredAfter,
+    });
   }
 
   async namespaceExists(name: Namespace): Promise<boolean> {

@@ -2,14 +2,14 @@ import type { ConnectionName, StoredEvent } from '@fairlead/contracts';
 import { stateOnly, type Reconciler, type Task } from '@fairlead/event-sourcing';
 import { connectionGroup } from './connection.group.js';
 
-interface About extends Pick<Task, 'type' | 'reason'> {
+interface NamedTask extends Pick<Task, 'type' | 'reason'> {
   readonly connection: ConnectionName;
   /** The part of the connection that the task is about; absent: all of it. */
   readonly part?: string;
   readonly data?: object;
 }
 
-const taskOf = ({ type, reason, connection, part, data }: About): Task => ({
+const taskOf = ({ type, reason, connection, part, data }: NamedTask): Task => ({
   type,
   key: [type, connection, ...(part === undefined ? [] : [part])].join('/'),
   reason,

@@ -1,6 +1,6 @@
 import {
   CONNECTIONS_STREAM,
-  WorldFailure,
+  ExternalFailure,
   type ClusterUid,
   type ConnectionName,
   type StoredEvent,
@@ -159,7 +159,7 @@ class Service {
       if (later === undefined) return { kind: 'over' };
       return { kind: 'again', delayMs: later.delayMs, failed: false, whenFreed: later.isBlocked === true };
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       this.progress.ended(id, 'failed');
       const isLast = !error.retryable || attempt === ATTEMPTS_MAX;
       const nextAttemptAt = isLast ? null : new Date(Date.now() + ATTEMPT_AGAIN_MS).toISOString();

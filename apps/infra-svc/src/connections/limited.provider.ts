@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { deadlineAfter } from '@fairlead/service-kit';
 import type { InfrastructureProvider, MachineAnswer, ProviderOperation } from '../providers/provider.ports.js';
 
@@ -53,9 +53,9 @@ const limitedFor =
     try {
       return await Promise.race([call(either), aborted.rejection]);
     } catch (error) {
-      if (!isTimeout(either) || error instanceof WorldFailure) throw error;
+      if (!isTimeout(either) || error instanceof ExternalFailure) throw error;
       const message = late.signal.aborted ? `no answer within ${inWords(limitMs)}` : wordsOf(either.reason);
-      throw new WorldFailure({ operation, target, message, cause: error });
+      throw new ExternalFailure({ operation, target, message, cause: error });
     } finally {
       aborted.ignore();
       late.clear();

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { getEventListeners } from 'node:events';
 import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
@@ -26,7 +26,7 @@ describe('a hanging call to a provider', () => {
     const { provider, operation } = hanging('list specs');
     const failure = provider.listSpecs(never).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(110_000);
-    expect(await failure).toBeInstanceOf(WorldFailure);
+    expect(await failure).toBeInstanceOf(ExternalFailure);
     expect(await failure).toMatchObject({ operation, target: 'lab', message: 'no answer within 110 s' });
   });
 
@@ -85,7 +85,7 @@ describe('a provider with limits', () => {
 
   it('fails with the error of the provider', async () => {
     const before = async (): Promise<void> => {
-      throw new WorldFailure({ operation: 'list specs', target: 'lab', message: 'HTTP 503' });
+      throw new ExternalFailure({ operation: 'list specs', target: 'lab', message: 'HTTP 503' });
     };
     const provider = limitedProvider(
       new FakeProvider(new FakeCloud(), { before, after: async () => undefined }),

@@ -1,4 +1,4 @@
-import { CONNECTIONS_STREAM, isRefusal, WorldFailure, type SecretRef } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, isRefusal, ExternalFailure, type SecretRef } from '@fairlead/contracts';
 import { makeHandle } from '@fairlead/event-sourcing/jetstream';
 import { describe, expect, it } from '@jest/globals';
 import { LAB, registered } from '../../test/fixtures.js';
@@ -10,7 +10,7 @@ import type { Connection, InfrastructureProvider } from '../providers/provider.p
 import { ProviderOffers } from '../resources/offers.effects.js';
 import { ResourcesLog } from '../resources/resources.log.effects.js';
 import { NO_MEMORY } from '../watch/comparison.planner.js';
-import { ConnectionLook } from '../watch/look.effects.js';
+import { ProviderListing } from '../watch/listing.effects.js';
 import { RegisteredConnections } from './connections.effects.js';
 import { ConnectionJobs } from './verification.effects.js';
 
@@ -23,7 +23,7 @@ const taskOf = (data: object = {}) => ({ cause, signal, data: { connection: LAB,
 
 const outcomes = { answers: async () => undefined, fails: async () => Promise.reject(failure()) };
 
-const failure = () => new WorldFailure({ operation: 'list machines', target: LAB, message: `${BEFORE} is away` });
+const failure = () => new ExternalFailure({ operation: 'list machines', target: LAB, message: `${BEFORE} is away` });
 
 /** A connection that is registered at another provider while the previous one is being called. */
 class World {
@@ -31,7 +31,7 @@ class World {
   readonly looked: unknown[] = [];
   readonly connections: RegisteredConnections;
   readonly jobs: ConnectionJobs;
-  readonly look: ConnectionLook;
+  readonly look: ProviderListing;
   private readonly known: number;
 
   static async of(outcome: keyof typeof outcomes): Promise<World> {
@@ -52,7 +52,7 @@ class World {
     this.jobs = new ConnectionJobs(this.connections, offers);
     const queries = { recorded: async () => [], orphans: async () => [] };
     const findings = { record: async (...found: unknown[]) => void this.looked.push(found) };
-    this.look = new ConnectionLook(this.connections, queries, findings, readSettings({}));
+    this.look = new ProviderListing(this.connections, queries, findings, readSettings({}));
   }
 
   /** The stated facts, without its registrations. */

@@ -1,7 +1,7 @@
-import { isRefusal, WorldFailure, type ConnectionName, type Refusal } from '@fairlead/contracts';
+import { isRefusal, ExternalFailure, type ConnectionName, type Refusal } from '@fairlead/contracts';
 import type { Connections, OpenConnection } from '../providers/provider.ports.js';
 
-/** Rejects with WorldFailure if the connection cannot be opened. `retryable`: whether a retry can help. */
+/** Rejects with ExternalFailure if the connection cannot be opened. `retryable`: whether a retry can help. */
 export const openConnection = async (
   connections: Pick<Connections, 'open'>,
   name: ConnectionName,
@@ -10,7 +10,7 @@ export const openConnection = async (
   return orThrow(await connections.open(name), name, retryable);
 };
 
-/** Returns undefined if the connection is no longer offered. Rejects with WorldFailure if it cannot be opened. */
+/** Returns undefined if the connection is no longer offered. Rejects with ExternalFailure if it cannot be opened. */
 export const openOfferedConnection = async (
   connections: Pick<Connections, 'openOffered'>,
   name: ConnectionName,
@@ -39,5 +39,5 @@ export const whileCurrent = async <Found>(
 
 const orThrow = (open: OpenConnection | Refusal, name: ConnectionName, retryable: boolean): OpenConnection => {
   if (!isRefusal(open)) return open;
-  throw new WorldFailure({ operation: 'verify connection', target: name, message: open.message, retryable });
+  throw new ExternalFailure({ operation: 'verify connection', target: name, message: open.message, retryable });
 };

@@ -40,7 +40,7 @@ export class LogTenancy implements Tenancy {
       : refuse('connection.not-granted', { connection, namespace });
   }
 
-  async roomRefusal(desired: Desired): Promise<Refusal | undefined> {
+  async capacityRefusal(desired: Desired): Promise<Refusal | undefined> {
     const now = await this.registered.latest();
     return hasQuota(now, desired) ? quotaRefusal(now, await this.used.latest(), desired) : undefined;
   }

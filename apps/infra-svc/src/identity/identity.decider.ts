@@ -2,13 +2,13 @@ import type { ClusterUid, EventData, Fact, RealmClient, RealmName } from '@fairl
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { ABSENT, evolve, type Identity } from './identity.state.js';
 
-type About<Data> = { readonly uid: ClusterUid } & Data;
+type OfCluster<Data> = { readonly uid: ClusterUid } & Data;
 
 export type IdentityCommand =
   | Command<'Block', EventData<'IdentityBlocked'>>
-  | Command<'Request', About<RealmClient>>
-  | Command<'RecordReady', About<RealmClient>>
-  | Command<'RecordRelease', About<{ readonly realm: RealmName; readonly left?: true }>>;
+  | Command<'Request', OfCluster<RealmClient>>
+  | Command<'RecordReady', OfCluster<RealmClient>>
+  | Command<'RecordRelease', OfCluster<{ readonly realm: RealmName; readonly left?: true }>>;
 
 export type IdentityFact = Fact<'IdentityBlocked' | 'IdentityRequested' | 'IdentityReady' | 'IdentityReleased'>;
 

@@ -1,17 +1,17 @@
-import { isRefusal, refuse, WorldFailure, type MachinePlan, type Refusal } from '@fairlead/contracts';
+import { isRefusal, refuse, ExternalFailure, type MachinePlan, type Refusal } from '@fairlead/contracts';
 import { requestedSets } from '@fairlead/domain';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
-import { WorldValidation } from '../validation/validation.effects.js';
+import { ProviderValidation } from '../validation/validation.effects.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
-import { requestOf, type NodesRequest } from './additions.js';
+import { requestOf, type NodesRequest } from './node.requests.js';
 import { Adoption } from './adoption.effects.js';
 import { downZones, likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } from './machines.planner.js';
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
 import { leaseOfCluster } from './reservations.planner.js';
-import { roomRefusal } from './room.planner.js';
+import { capacityRefusal } from './capacity.planner.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
 const CHANGED_AGAIN_MS = 500;
@@ -39,7 +39,7 @@ const placesOf = (cluster: Cluster) => {
 @Controller()
 export class AdmissionEffects {
   constructor(
-    @Inject(WorldValidation) private readonly validation: WorldValidation,
+    @Inject(ProviderValidation) private readonly validation: ProviderValidation,
     @Inject(Placement) private readonly placement: Placement,
     @Inject(Adoption) private readonly adoption: Pick<Adoption, 'check'>,
   ) {}
@@ -77,7 +77,7 @@ export class AdmissionEffects {
       await this.recordPlan(task, planned);
       return isRefusal(planned) ? task.requeueAfter(REFUSED_AGAIN_MS, planned.message) : undefined;
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       return task.requeueAfter(REFUSED_AGAIN_MS, error.message);
     }
   }
@@ -92,7 +92,7 @@ export class AdmissionEffects {
     const { connection, spec, rootDisk } = like;
     const count = surgeLacks(planned, surges, surge);
     const sets = { workers: [{ connection, spec, rootDisk, count }] };
-    const refusal = roomRefusal(cluster, { ...sets, isTransient: true }) ?? (await this.refusal(task, sets));
+    const refusal = capacityRefusal(cluster, { ...sets, isTransient: true }) ?? (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'FailSurge', data: { uid, ...surge, cause: surgeRefused(surge, refusal.message) } });
       return undefined;
@@ -113,7 +113,7 @@ export class AdmissionEffects {
     const isTransient = request.replaces !== undefined;
     const refusal =
       controlPlaneRefusal(cluster, sets) ??
-      roomRefusal(cluster, { ...sets, isTransient }) ??
+      capacityRefusal(cluster, { ...sets, isTransient }) ??
       (await this.refusal(task, sets));
     if (refusal !== undefined) return refusal;
     const prepared = await this.placement.prepare(requestedSets(sets), task.cause);

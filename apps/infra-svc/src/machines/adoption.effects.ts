@@ -3,7 +3,7 @@ import {
   refuse,
   runsOnCgroupV1,
   traitsOf,
-  WorldFailure,
+  ExternalFailure,
   type NodeSet,
   type Refusal,
 } from '@fairlead/contracts';
@@ -85,7 +85,7 @@ export class Adoption {
       return problemsOfHost(facts, { address: null, lookedAt: null, cgroupV1: runsOnCgroupV1(profile) });
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       return [`${error.operation}: ${error.message}`];
     }
   }
@@ -101,6 +101,6 @@ export class Adoption {
     } finally {
       session.release();
     }
-    throw new WorldFailure({ operation: OPERATION, target: address.name, message: 'the step produced no result' });
+    throw new ExternalFailure({ operation: OPERATION, target: address.name, message: 'the step produced no result' });
   }
 }

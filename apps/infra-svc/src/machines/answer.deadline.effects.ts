@@ -1,4 +1,4 @@
-import { WorldFailure, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config.js';
@@ -16,7 +16,7 @@ const AGAIN_FIRST_MS = 60_000;
 const AGAIN_MAX_MS = 3_600_000;
 
 export interface Deadline {
-  /** Aborts with a WorldFailure that names the machines that did not respond. */
+  /** Aborts with a ExternalFailure that names the machines that did not respond. */
   readonly signal: AbortSignal;
   clear(): void;
 }
@@ -43,7 +43,7 @@ export class AnswerDeadline {
     const giveUp = (): void => {
       const target = [...unanswered].join(', ');
       const message = `no answer within ${Math.round(machinesTimeoutMs / 1000)} s`;
-      late.abort(new WorldFailure({ operation: 'create machines', target, message, retryable: false }));
+      late.abort(new ExternalFailure({ operation: 'create machines', target, message, retryable: false }));
     };
     const timer = setTimeout(giveUp, Math.max(left, GRACE_MS));
     return { signal: late.signal, clear: () => clearTimeout(timer) };

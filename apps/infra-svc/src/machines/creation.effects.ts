@@ -1,6 +1,6 @@
 import {
   traitsOf,
-  WorldFailure,
+  ExternalFailure,
   type ConnectionName,
   type Machine,
   type MachinePlan,
@@ -10,7 +10,7 @@ import {
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import type { LoadBalancer, MachineAnswer, OpenConnection } from '../providers/provider.ports.js';
-import { batchOfRequest } from './additions.js';
+import { batchOfRequest } from './node.requests.js';
 import { AnswerDeadline } from './answer.deadline.effects.js';
 import type { TaskData } from './machines.decider.js';
 import { desiredMachine, loadBalancerOf, machineOf, providerIdOf } from './machines.planner.js';
@@ -64,7 +64,7 @@ export class CreationEffects {
     try {
       return await this.ensure(task, { remake: true, since: undefined });
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       const { uid, desiredSince } = clusterOf(task);
       const { requestId = '' } = task.data;
       await task.record({ type: 'FailNodes', data: { uid, requestId, cause: error.toCause() } });
@@ -170,13 +170,13 @@ export class CreationEffects {
     const unanswered = new Set(missing.map(({ name }) => name));
     const taken = providerIdsOn(cluster, connection.name);
     const late = this.deadline.of(desired.since, unanswered);
-    const failures: WorldFailure[] = [];
+    const failures: ExternalFailure[] = [];
     try {
       for await (const answer of provider.ensureMachines(group, AbortSignal.any([task.signal, late.signal]))) {
         const plan = missing.find(({ name }) => name === answer.name);
         if (plan === undefined || !unanswered.delete(answer.name)) continue;
         const machine = machineFrom(answer, { plan, cluster, open, keyRef, taken });
-        if (machine instanceof WorldFailure) {
+        if (machine instanceof ExternalFailure) {
           failures.push(machine);
           continue;
         }
@@ -203,11 +203,11 @@ const userDataOf = (
   return userData === undefined ? {} : { userData };
 };
 
-const failure = (target: string, message: string, operation = 'create machines'): WorldFailure =>
-  new WorldFailure({ operation, target, message, retryable: false });
+const failure = (target: string, message: string, operation = 'create machines'): ExternalFailure =>
+  new ExternalFailure({ operation, target, message, retryable: false });
 
-const silent = (names: readonly string[]): WorldFailure =>
-  new WorldFailure({
+const silent = (names: readonly string[]): ExternalFailure =>
+  new ExternalFailure({
     operation: 'create machines',
     target: names.join(', '),
     message: 'the provider ended its answer without a word about them',
@@ -231,7 +231,7 @@ const machineFrom = (
     readonly keyRef: SecretRef;
     readonly taken: ReadonlyMap<string, NodeName>;
   },
-): Machine | WorldFailure => {
+): Machine | ExternalFailure => {
   const { plan, cluster, open, keyRef, taken } = at;
   if (answer.status === 'failed') return failure(plan.name, answer.message);
   const needed = cluster.spec.serviceType === 'multi' ? 'public' : 'private';
@@ -244,7 +244,7 @@ const machineFrom = (
   return other === undefined ? machine : reportedAs(plan.name, machine, other);
 };
 
-const reportedAs = (name: NodeName, { providerId }: Machine, other: NodeName): WorldFailure =>
+const reportedAs = (name: NodeName, { providerId }: Machine, other: NodeName): ExternalFailure =>
   failure(name, `the provider reports it as ${providerId}, which is machine ${other}`);
 
 /** The machine with the same provider ID that another request has recorded in the meantime. */

@@ -1,4 +1,4 @@
-import { WorldFailure, type ConnectionName, type MachinePlan, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type ConnectionName, type MachinePlan, type NodeName } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
@@ -129,7 +129,7 @@ export class DeletionEffects {
       return task.requeueAfter(STILL_THERE_AGAIN_MS, `still there: ${names.join(', ')}`);
     }
     const message = `the provider still shows it, although its deletion was requested; given up at ${deadline}`;
-    throw new WorldFailure({ operation, target: names.join(', '), message, retryable: false });
+    throw new ExternalFailure({ operation, target: names.join(', '), message, retryable: false });
   }
 
   private async open(name: ConnectionName): Promise<InfrastructureProvider> {

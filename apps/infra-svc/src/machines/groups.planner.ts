@@ -2,7 +2,7 @@ import type { ConnectionName } from '@fairlead/contracts';
 import { requestedSets } from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
 import { connectionGroup } from '../connections/connection.group.js';
-import { requestOf } from './additions.js';
+import { requestOf } from './node.requests.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf, setsOf } from './machines.planner.js';
 import type { Cluster } from './machines.state.js';

@@ -1,6 +1,6 @@
 import type { MachinePlan } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
-import { batchOfRequest } from './additions.js';
+import { batchOfRequest } from './node.requests.js';
 import type { TaskData } from './machines.decider.js';
 import type { Cluster } from './machines.state.js';
 import { surgeKey, surgeOf } from './surges.js';

@@ -11,7 +11,7 @@ import type {
 } from '@fairlead/contracts';
 import { isHeld, isPublicationHeld, isPublished, NO_PUBLICATION } from '@fairlead/domain';
 import { later, nothing, type Command, type Decider, type Task, type TaskFailure } from '@fairlead/event-sourcing';
-import { batchOf, batchOfRequest, isMadeAgain, requestOf } from './additions.js';
+import { batchOf, batchOfRequest, isMadeAgain, requestOf } from './node.requests.js';
 import { ABSENT, evolve } from './machines.evolve.js';
 import { likeOf } from './machines.planner.js';
 import {
@@ -34,32 +34,32 @@ import {
 import { rolloutStep } from './rollouts.planner.js';
 import type { PoolRollout } from './rollouts.js';
 import type { ReservationReport } from '../providers/provider.ports.js';
-import { factsOfLook, type ClusterLook } from './sights.js';
+import { factsOfLook, type ListedCluster } from './provider.drift.js';
 import { isDesiredSurge, surgeLacks, surgeRefused, type SurgeRef } from './surges.js';
 
 /** The delay before the first retry of a deletion; it doubles with each further one. */
 export const DELETION_AGAIN_FIRST_MS = 30_000;
 export const DELETION_AGAIN_MAX_MS = 3_600_000;
 
-type About<Data = unknown> = { readonly uid: ClusterUid } & Data;
+type OfCluster<Data = unknown> = { readonly uid: ClusterUid } & Data;
 
 /** The UID prevents that the result of a task applies to the next incarnation of the same name. */
 export type MachinesCommand =
-  | Command<'Accept', About<{ reserves?: readonly ConnectionName[] }>>
-  | Command<'Reject', About<{ refusal: Refusal }>>
-  | Command<'RejectNodes', About<{ requestId: string; refusal: Refusal }>>
-  | Command<'FailNodes', About<{ requestId: string; cause: Cause }>>
-  | Command<'Plan', About<{ machines: readonly MachinePlan[]; requestId: string | undefined }>>
-  | Command<'PlanSurge', About<SurgeRef & { machines: readonly MachinePlan[] }>>
-  | Command<'FailSurge', About<SurgeRef & { cause: Cause }>>
-  | Command<'RecordMachine', About<{ machine: Machine }>>
-  | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
-  | Command<'RecordLook', About<ClusterLook>>
-  | Command<'RequestSshKeyReplacement', About<Omit<EventData<'SshKeyReplacementRequested'>, 'uid'>>>
-  | Command<'RecordTargets', About<{ targets: readonly NodeName[] }>>
-  | Command<'RecordReservation', About<AskedReservation & { report: ReservationReport }>>
-  | Command<'RecordRemoval', About<{ name: NodeName }>>
-  | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
+  | Command<'Accept', OfCluster<{ reserves?: readonly ConnectionName[] }>>
+  | Command<'Reject', OfCluster<{ refusal: Refusal }>>
+  | Command<'RejectNodes', OfCluster<{ requestId: string; refusal: Refusal }>>
+  | Command<'FailNodes', OfCluster<{ requestId: string; cause: Cause }>>
+  | Command<'Plan', OfCluster<{ machines: readonly MachinePlan[]; requestId: string | undefined }>>
+  | Command<'PlanSurge', OfCluster<SurgeRef & { machines: readonly MachinePlan[] }>>
+  | Command<'FailSurge', OfCluster<SurgeRef & { cause: Cause }>>
+  | Command<'RecordMachine', OfCluster<{ machine: Machine }>>
+  | Command<'RecordLoadBalancer', OfCluster<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
+  | Command<'RecordLook', OfCluster<ListedCluster>>
+  | Command<'RequestSshKeyReplacement', OfCluster<Omit<EventData<'SshKeyReplacementRequested'>, 'uid'>>>
+  | Command<'RecordTargets', OfCluster<{ targets: readonly NodeName[] }>>
+  | Command<'RecordReservation', OfCluster<AskedReservation & { report: ReservationReport }>>
+  | Command<'RecordRemoval', OfCluster<{ name: NodeName }>>
+  | Command<'RecordDeletion', OfCluster<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
 
 export type MachinesFact = Fact<
   | 'ClusterAccepted'

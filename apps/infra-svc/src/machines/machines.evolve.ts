@@ -27,8 +27,8 @@ import {
   withReplacement,
   withRequest,
   withRetry,
-  type Additions,
-} from './additions.js';
+  type NodeRequests,
+} from './node.requests.js';
 import {
   targetsOf,
   unannouncedOf,
@@ -41,7 +41,7 @@ import {
 import { withNames } from './names.js';
 import { reservationsAfter } from './reservations.js';
 import { NO_ROLLOUTS, rolloutsAfter } from './rollouts.js';
-import { NO_SIGHTS, sightsAfter } from './sights.js';
+import { NO_DRIFT, driftAfter } from './provider.drift.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
 
 export const ABSENT: Machines = { status: 'absent' };
@@ -61,7 +61,7 @@ const fresh = (event: StoredEvent<'ClusterRequested'>): Machines => ({
     rollouts: NO_ROLLOUTS,
     balancer: null,
     rebalance: false,
-    sights: NO_SIGHTS,
+    sights: NO_DRIFT,
     workersEver: 0,
     controlPlanesEver: 0,
     poolsEver: 0,
@@ -192,7 +192,7 @@ const withDrained = (cluster: Cluster, node: NodeName): Cluster => {
 };
 
 /** Applies an event to the requests for more nodes. */
-const additionsAfter = ({ additions, planned }: Cluster, event: StoredEvent): Additions => {
+const additionsAfter = ({ additions, planned }: Cluster, event: StoredEvent): NodeRequests => {
   switch (event.type) {
     case 'NodesRequested':
       return withRequest(additions, event.data);
@@ -325,7 +325,7 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
     additions,
     declared,
     rollouts: rolloutsAfter(cluster.rollouts, event, isThere),
-    sights: sightsAfter(cluster.sights, event, cluster.announced),
+    sights: driftAfter(cluster.sights, event, cluster.announced),
     hooks: hooksOf(cluster, event),
     reservations: reservationsAfter(cluster.reservations, event),
     ...withIdentity(cluster, event),

@@ -20,7 +20,7 @@ import {
 import type { Declared } from '@fairlead/domain';
 import { groupOf, type ClusterRef } from '../providers/group.names.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
-import type { NodesRequest } from './additions.js';
+import type { NodesRequest } from './node.requests.js';
 import type { LoadBalancerSpec, MachineAnswer, DesiredMachine } from '../providers/provider.ports.js';
 
 const SUFFIX_LENGTH = 5;

@@ -1,11 +1,11 @@
 import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
 import type { ClusterIdentity, Declared, HookState, Publication } from '@fairlead/domain';
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
-import { batchOf, type Additions } from './additions.js';
+import { batchOf, type NodeRequests } from './node.requests.js';
 import type { Names } from './names.js';
 import type { ClusterReservations } from './reservations.js';
 import type { Rollouts } from './rollouts.js';
-import type { Sights } from './sights.js';
+import type { ProviderDrift } from './provider.drift.js';
 import type { Surges } from './surges.js';
 
 /** The deletion of a machine, or of everything of a cluster. */
@@ -42,14 +42,14 @@ export interface Cluster {
   readonly created: Readonly<Record<string, Machine>>;
   /** Names of machines that a VmsCreated has announced to the other services. */
   readonly announced: Names;
-  readonly additions: Additions;
+  readonly additions: NodeRequests;
   readonly surges: Surges;
   readonly rollouts: Rollouts;
   /** The address of its API server; null: it has no load balancer. */
   readonly balancer: Balancer | null;
   /** The address of a control plane has changed, and the load balancer still has the former one. */
   readonly rebalance: boolean;
-  readonly sights: Sights;
+  readonly sights: ProviderDrift;
   /** An index is never reused, so that a name never refers to another machine. */
   readonly workersEver: number;
   readonly controlPlanesEver: number;

@@ -2,7 +2,7 @@ import { ClusterName, Namespace } from '@fairlead/contracts';
 import { reconcilerDecider, type Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import type { ListedMachine } from '../providers/provider.ports.js';
 import { providerIdOf } from './machines.planner.js';
 import { clusterOfGroup } from '../providers/group.names.js';
@@ -28,7 +28,7 @@ export class PlannedMachines {
     const look = { type: 'Look', data: null } as const;
     const {
       state: { state },
-    } = orRetry(await this.handle(readOnly, stream, look, cause), cluster.data);
+    } = retryOnConflict(await this.handle(readOnly, stream, look, cause), cluster.data);
     if (state.status === 'absent' || !state.cluster.planned.some((plan) => plan.name === name)) return undefined;
     const made = state.cluster.created[name];
     return made === undefined || providerIdOf(made) === id ? `${namespace.data}/${cluster.data}` : undefined;

@@ -1,4 +1,4 @@
-import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import { ExternalFailure, type ConnectionName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
@@ -60,7 +60,7 @@ export class ReservationEffects {
     const { provider } = await openConnection(this.connections, connection, { retryable: true });
     if (provider.reservations !== undefined) return provider.reservations;
     const message = 'the provider does not reserve machines any more';
-    throw new WorldFailure({ operation: 'reserve machines', target: connection, message, retryable: false });
+    throw new ExternalFailure({ operation: 'reserve machines', target: connection, message, retryable: false });
   }
 }
 

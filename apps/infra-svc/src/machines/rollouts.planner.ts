@@ -14,7 +14,7 @@ import {
 import { differences, missingOf, templateOf, type Declared, type MachineTemplate } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import type { Cluster } from './machines.state.js';
-import type { Asked, PoolRollout } from './rollouts.js';
+import type { RequestedReplacement, PoolRollout } from './rollouts.js';
 
 /** Limits the concurrent replacements of one pool, whatever its own limits are. */
 export const REPLACEMENTS_AT_ONCE_MAX = 20;
@@ -37,7 +37,7 @@ interface Pool {
   /** The time for which the step is planned (RFC 3339). */
   readonly now: string;
   /** undefined: machines are replaced to match the declaration. */
-  readonly asked: Asked | undefined;
+  readonly asked: RequestedReplacement | undefined;
   /** Its machines in planning order, including joining and leaving ones. */
   readonly machines: readonly MachinePlan[];
   /** Names of the machines that its replicas count. */

@@ -2,7 +2,7 @@ import type { Cause, EventData, NodeName, StoredEvent, UpgradeId } from '@fairle
 import { readinessAfter, replacementIn, type Readiness, type ReadinessEvent, type Replacement } from '@fairlead/domain';
 
 /** Nodes whose replacement was explicitly requested, whatever their machines are like. */
-export interface Asked {
+export interface RequestedReplacement {
   readonly nodes: readonly NodeName[];
   /** Empty if not given. */
   readonly reason: string;
@@ -14,7 +14,7 @@ export interface Asked {
 export interface PoolRollout {
   readonly requestId: string;
   /** Absent: nodes whose machines differ from the declaration are replaced. */
-  readonly asked?: Asked;
+  readonly asked?: RequestedReplacement;
   /** How many of its replacements began. Request IDs continue from here, so that they are never reused. */
   readonly begun: number;
   /** Why no further replacement begins; null: they continue. */

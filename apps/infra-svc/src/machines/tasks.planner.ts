@@ -10,7 +10,7 @@ import {
   realmSelectionOf,
 } from '@fairlead/domain';
 import type { Task } from '@fairlead/event-sourcing';
-import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
+import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './node.requests.js';
 import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
 import { withLocks } from './locks.planner.js';
@@ -27,13 +27,13 @@ import {
 import { availabilitiesOf } from './rollouts.planner.js';
 import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
 
-interface Named extends Pick<Task, 'type' | 'reason'> {
+interface NamedTask extends Pick<Task, 'type' | 'reason'> {
   /** Distinguishes the task from others of the same type in the cluster. */
   readonly about?: string;
   readonly data?: TaskData;
 }
 
-const task = ({ type, about, reason, data = {} }: Named): Task => ({
+const task = ({ type, about, reason, data = {} }: NamedTask): Task => ({
   type,
   key: about === undefined ? type : `${type}/${about}`,
   reason,

@@ -5,7 +5,7 @@ import {
   bootstrapWindowAt,
   bootstrapWindowEnd,
   joinCommandOf,
-  WorldFailure,
+  ExternalFailure,
   type ConnectionName,
 } from '@fairlead/contracts';
 import { CLOCK, poolToken, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
@@ -17,8 +17,8 @@ import type { Cluster } from './machines.state.js';
 
 const SCRIPT = { path: '/join/install.sh' };
 
-const failure = (target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'create machines', target, message, retryable: false });
+const failure = (target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'create machines', target, message, retryable: false });
 
 /** User data that machines of a pool run at their first boot. */
 @Injectable()

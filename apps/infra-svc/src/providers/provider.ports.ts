@@ -255,7 +255,7 @@ export interface LoadBalancer {
  * A provider, opened for one connection. All methods follow these rules:
  * - `ensure...` and `delete...` are idempotent by name or ID: after a crash they are called again with the same
  *   arguments.
- * - If the provider is unreachable or fails, they reject with a WorldFailure with the provider's message and an
+ * - If the provider is unreachable or fails, they reject with a ExternalFailure with the provider's message and an
  *   operation of PROVIDER_OPERATIONS; `retryable` is false if a retry cannot help. A failure never means that something
  *   is gone: only an explicit response does.
  * - They end soon after `signal` aborts, and leave nothing running.

@@ -2,7 +2,7 @@ import type { ClusterUid, EventData, Fact } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { ABSENT, evolve, type Names } from './publication.state.js';
 
-interface About {
+interface NamedPublication {
   readonly uid: ClusterUid;
   readonly name: string;
 }
@@ -10,7 +10,7 @@ interface About {
 export type PublicationCommand =
   | Command<'Block', EventData<'EndpointBlocked'>>
   | Command<'RecordReservation', EventData<'EndpointReserved'>>
-  | Command<'RecordHeld', About & { readonly isAvailable: boolean }>
+  | Command<'RecordHeld', NamedPublication & { readonly isAvailable: boolean }>
   | Command<'RecordRelease', EventData<'EndpointReleased'>>;
 
 export type PublicationFact = Fact<

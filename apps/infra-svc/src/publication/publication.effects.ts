@@ -20,7 +20,7 @@ const POLICY: Partial<TaskPolicy> = {
 
 const BLOCKED_AGAIN_MS = 10_000;
 /** With the lifetime of what a tunnel says, and the time in which it notices a cut wire, far less than two minutes. */
-export const LOOK_EVERY_MS = 5_000;
+export const POLL_INTERVAL_MS = 5_000;
 
 const presentOf = ({ state, key }: PublicationTask): PresentNames => {
   if (state.stage === 'absent') throw new Error(`${key} is desired without a cluster`);
@@ -64,7 +64,7 @@ export class PublicationEffects {
     // The log is the truth: a bucket that was lost is filled again.
     await this.names.reserve(name, { uid, publicKey });
     await task.record({ type: 'RecordHeld', data: { uid, name, isAvailable: await this.names.isHeld(name) } });
-    return task.requeueAfter(LOOK_EVERY_MS, 'who holds the name changes without an event');
+    return task.requeueAfter(POLL_INTERVAL_MS, 'who holds the name changes without an event');
   }
 
   /** The name first: when the key is destroyed, no client connects with it. */

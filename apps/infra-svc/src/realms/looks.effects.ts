@@ -4,7 +4,7 @@ import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { inTime, SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config.js';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import { Coalesced } from '../resources/coalesced.effects.js';
 import { IDENTITY_PROVIDERS, SETTINGS } from '../tokens.js';
 import { RealmFailure, type IdentityProviders, type RealmSession } from './realm.ports.js';
@@ -80,6 +80,6 @@ export class RealmLooks {
       reason !== undefined && message !== undefined && isProblem(reason) ? { reason, message } : undefined;
     const data = { namespace, realm, registration, ...(problem === undefined ? {} : { problem }) };
     const command: RecordLook = { type: 'RecordLook', data };
-    orRetry(await this.handle(realms, realmsStream(namespace), command, cause), realm);
+    retryOnConflict(await this.handle(realms, realmsStream(namespace), command, cause), realm);
   }
 }

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { OnTask, type TaskOf } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { RealmLooks } from './looks.effects.js';
@@ -29,7 +29,7 @@ export class RealmJobs {
       await this.looks.open(realm, cause);
     } catch (error) {
       if (!(error instanceof RealmFailure)) throw error;
-      throw new WorldFailure({ operation: 'verify realm', target: name, message: error.message });
+      throw new ExternalFailure({ operation: 'verify realm', target: name, message: error.message });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { WorldFailure, type ConnectionName, type SecretRef, type SshKeyGeneration } from '@fairlead/contracts';
+import { ExternalFailure, type ConnectionName, type SecretRef, type SshKeyGeneration } from '@fairlead/contracts';
 import { generationNumberOf } from '@fairlead/domain';
 import type { Cause } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
@@ -32,7 +32,7 @@ export class ResourceSteps {
     const found = await provider.resolveSpec(spec, signal);
     if (found === undefined) {
       const message = `the provider has no machine size ${spec}`;
-      throw new WorldFailure({ operation: 'resolve spec', target: connection.name, message, retryable: false });
+      throw new ExternalFailure({ operation: 'resolve spec', target: connection.name, message, retryable: false });
     }
     const { cpuCount, memoryGiB } = found;
     await this.log.record(
@@ -98,7 +98,7 @@ export class ResourceSteps {
     const key = await provider.ensureSshKey({ name: sshKeyName(name, generation), publicKey }, signal);
     if (key.ref === undefined && key.publicKey !== publicKey) {
       const message = `the provider has another key under the name ${key.name}; delete it there`;
-      throw new WorldFailure({ operation: 'ensure SSH key', target: name, message, retryable: false });
+      throw new ExternalFailure({ operation: 'ensure SSH key', target: name, message, retryable: false });
     }
     return { sshKey: key.name, publicKey: key.publicKey, keyRef: key.ref ?? sshKeyRef(name, generation) };
   }

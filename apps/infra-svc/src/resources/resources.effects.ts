@@ -1,4 +1,4 @@
-import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import { ExternalFailure, type ConnectionName } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { TASK_LEASES, type Lease, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { inTime } from '@fairlead/service-kit';
@@ -83,7 +83,7 @@ export class ConnectionResources implements SharedResources {
       if (lease !== undefined) return lease;
       if (performance.now() >= until) {
         const message = `another replica has been at it for more than ${resourcesTimeoutMs} ms`;
-        throw new WorldFailure({ operation: 'ensure network', target: connection, message });
+        throw new ExternalFailure({ operation: 'ensure network', target: connection, message });
       }
       await pause(resourcesPollMs);
     }

@@ -1,7 +1,7 @@
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import type { Cause } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import {
   resources,
   resourcesStream,
@@ -26,6 +26,6 @@ export class ResourcesLog {
 
   private async carryOut(command: RecordResource | AnswerVerification, cause: Cause): Promise<void> {
     const stream = resourcesStream(command.data.data.connection);
-    orRetry(await this.handle(resources, stream, command, cause), stream.context);
+    retryOnConflict(await this.handle(resources, stream, command, cause), stream.context);
   }
 }

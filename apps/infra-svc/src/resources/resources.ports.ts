@@ -14,7 +14,7 @@ export interface SharedInfrastructure {
 
 /** Ensures the resources that all clusters of a connection share, once for concurrent callers. */
 export interface SharedResources {
-  /** Ensures network, firewall, SSH key, image and then the machine sizes, in this order. Rejects with WorldFailure. */
+  /** Ensures network, firewall, SSH key, image and then the machine sizes, in this order. Rejects with ExternalFailure. */
   ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedInfrastructure>;
   /** The current or future network of the connection's machines, and the addresses that they use. */
   surroundings(connection: Connection): Promise<Surroundings>;
@@ -38,7 +38,7 @@ export interface Occasion {
 
 /** The offers of connections. Changes are also stated as events. */
 export interface Offers {
-  /** Cached for a few seconds at most. Rejects with WorldFailure. */
+  /** Cached for a few seconds at most. Rejects with ExternalFailure. */
   of(open: OpenConnection, cause: Cause): Promise<Offering>;
   /** Queries the provider now. */
   refresh(open: OpenConnection, occasion: Occasion): Promise<Offering>;

@@ -3,7 +3,7 @@ import type { Cause, EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, HANDLE, LatestFold, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { machines } from '../machines/machines.decider.js';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import { progressOf, ROTATION_HOSTS, type Progress, type RotationHosts } from './rotation.hosts.js';
 
 /** A rotation that is replacing keys. */
@@ -44,7 +44,7 @@ export class HostsOfRotation {
       signal.throwIfAborted();
       const data = { uid: uid as ClusterUid, connection, ...publicOf(key), former: publicOf(former) };
       const stream = { namespace, cluster, context: 'machines' };
-      orRetry(await this.handle(machines, stream, { type: 'RequestSshKeyReplacement', data }, cause), cluster);
+      retryOnConflict(await this.handle(machines, stream, { type: 'RequestSshKeyReplacement', data }, cause), cluster);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { WorldFailure, type ConnectionName, type SshKeyGeneration } from '@fairlead/contracts';
+import { ExternalFailure, type ConnectionName, type SshKeyGeneration } from '@fairlead/contracts';
 import { generationNumberOf } from '@fairlead/domain';
 import { Inject, Injectable } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
@@ -43,5 +43,5 @@ export class RotatedKeys {
   }
 }
 
-const unrotatable = (target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'ensure SSH key', target, message, retryable: false });
+const unrotatable = (target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'ensure SSH key', target, message, retryable: false });

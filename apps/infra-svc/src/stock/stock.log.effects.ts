@@ -2,7 +2,7 @@ import { isRefusal, type Cause as WorldCause, type ConnectionName, type Refusal 
 import { sshServerId } from '@fairlead/domain';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import {
   choose,
   chooseAddress,
@@ -104,7 +104,8 @@ export class StockLog implements Stock {
   private async record(of: { connection: ConnectionName; uid: string }, command: StockCommand): Promise<Stocked> {
     const { connection, uid } = of;
     const cause = { actor: 'system/infra-svc', correlationId: uid, causationId: uid };
-    return orRetry(await this.handle(stock, stockStream(connection), command, cause), `stock of ${connection}`).state;
+    return retryOnConflict(await this.handle(stock, stockStream(connection), command, cause), `stock of ${connection}`)
+      .state;
   }
 
   /** Like record, for commands that may be refused. */
@@ -113,6 +114,8 @@ export class StockLog implements Stock {
     const cause = { actor: 'system/infra-svc', correlationId: uid, causationId: uid };
     const decided = await this.handle(stock, stockStream(connection), command, cause);
     if (!isRefusal(decided)) return decided.state;
-    return decided.code === 'conflict.concurrent' ? orRetry<Stocked>(decided, `stock of ${connection}`).state : decided;
+    return decided.code === 'conflict.concurrent'
+      ? retryOnConflict<Stocked>(decided, `stock of ${connection}`).state
+      : decided;
   }
 }

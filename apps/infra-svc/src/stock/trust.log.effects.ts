@@ -13,7 +13,7 @@ import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Trust } from './stock.ports.js';
 
-interface Known {
+interface TrustState {
   readonly registered: Registered;
   readonly keys: HostKeys;
 }
@@ -21,7 +21,7 @@ interface Known {
 /** Host keys and namespaces from the log, because a row may be older than an acceptance. */
 @Injectable()
 export class LogTrust implements Trust {
-  private readonly known: LatestFold<Known>;
+  private readonly known: LatestFold<TrustState>;
 
   constructor(@Inject(EVENT_STORE) store: EventStore) {
     this.known = new LatestFold(store, {

@@ -16,7 +16,7 @@ import {
   fieldOf,
   placedSets,
   placedNodes,
-  roomFor,
+  capacityFor,
   type PlacedSet,
   type RequestedNodes,
 } from './validation.planner.js';
@@ -42,10 +42,10 @@ interface Question {
 
 /**
  * Checks against providers and quotas what the gateway has checked itself: connections, their offers, and quotas.
- * Creates nothing. Rejects with WorldFailure if a provider is unreachable.
+ * Creates nothing. Rejects with ExternalFailure if a provider is unreachable.
  */
 @Injectable()
-export class WorldValidation {
+export class ProviderValidation {
   constructor(
     @Inject(CONNECTIONS) private readonly connections: Connections,
     @Inject(OFFERS) private readonly offers: Offers,
@@ -113,7 +113,7 @@ export class WorldValidation {
   /** `more`: machines for a cluster that is already counted. */
   private quota({ desired, sets }: Question, more: boolean): Promise<Refusal | undefined> {
     const { namespace, uid, requestId } = desired;
-    return this.tenancy.roomRefusal({ namespace, uid, requestId, more, machines: sets.map(({ set }) => set) });
+    return this.tenancy.capacityRefusal({ namespace, uid, requestId, more, machines: sets.map(({ set }) => set) });
   }
 
   /** Opens each connection once, and runs each check on all of them before the next one. */
@@ -194,7 +194,7 @@ export class WorldValidation {
   private async capacity({ desired, sets, signal }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const name: ConnectionName = open.connection.name;
     const group = groupOf(desired, name);
-    const refusal = await open.provider.checkCapacity?.({ group, ...roomFor(sets, name) }, signal);
+    const refusal = await open.provider.checkCapacity?.({ group, ...capacityFor(sets, name) }, signal);
     return refusal === undefined ? undefined : { ...refusal, field: fieldOf(sets, name) };
   }
 }

@@ -60,7 +60,7 @@ export const fieldOf = (sets: readonly PlacedSet[], connection: ConnectionName):
 };
 
 /** The requested machines on one connection: the size of each, and how many of them are control planes. */
-export const roomFor = (
+export const capacityFor = (
   sets: readonly PlacedSet[],
   connection: ConnectionName,
 ): { readonly specs: readonly string[]; readonly controlPlanes: number } => {

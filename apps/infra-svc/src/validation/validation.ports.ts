@@ -18,5 +18,5 @@ export interface Tenancy {
    * Requests are checked in the order of the log, so that of two concurrent ones only the first can use the remaining
    * quota.
    */
-  roomRefusal(desired: Desired): Promise<Refusal | undefined>;
+  capacityRefusal(desired: Desired): Promise<Refusal | undefined>;
 }

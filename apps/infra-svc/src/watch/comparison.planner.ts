@@ -7,7 +7,7 @@ import {
   type Namespace,
   type NodeName,
 } from '@fairlead/contracts';
-import type { ClusterLook, Difference } from '../machines/sights.js';
+import type { ListedCluster, Difference } from '../machines/provider.drift.js';
 import { clusterOfGroup } from '../providers/group.names.js';
 import type { ListedMachine } from '../providers/provider.ports.js';
 
@@ -33,7 +33,7 @@ export type Memory = ReadonlyMap<string, string>;
 
 export const NO_MEMORY: Memory = new Map();
 
-export interface ClusterFindings extends Pick<ClusterLook, 'absent' | 'differences'> {
+export interface ClusterFindings extends Pick<ListedCluster, 'absent' | 'differences'> {
   readonly namespace: Namespace;
   readonly cluster: string;
   readonly uid: ClusterUid;

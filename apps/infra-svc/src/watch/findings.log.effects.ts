@@ -5,7 +5,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import { machines } from '../machines/machines.decider.js';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import type { ClusterFindings, Comparison } from './comparison.planner.js';
 import { orphans } from './orphans.decider.js';
@@ -36,7 +36,7 @@ export class FindingsLog {
   ): Promise<void> {
     const stream = { namespace, cluster, context: 'machines' };
     const command = { type: 'RecordLook', data: { connection, ...findings } } as const;
-    orRetry(await this.handle(machines, stream, command, cause), cluster);
+    retryOnConflict(await this.handle(machines, stream, command, cause), cluster);
   }
 
   /** Rows may be outdated, so the log is checked before a machine is recorded as an orphan. */
@@ -51,6 +51,6 @@ export class FindingsLog {
     const confirmed = checked.flat();
     if (confirmed.length === 0 && gone.length === 0) return;
     const command = { type: 'RecordOrphans', data: { connection, found: confirmed, gone } } as const;
-    orRetry(await this.handle(orphans, resourcesStream(connection), command, cause), connection);
+    retryOnConflict(await this.handle(orphans, resourcesStream(connection), command, cause), connection);
   }
 }

@@ -1,10 +1,10 @@
-import { ClusterName, Namespace, WorldFailure, type ConnectionName, type EventData } from '@fairlead/contracts';
+import { ClusterName, Namespace, ExternalFailure, type ConnectionName, type EventData } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, OnTask, type Handle, type TaskOf } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject, Injectable } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
-import { orRetry } from '../outcome.effects.js';
+import { retryOnConflict } from '../append.conflict.js';
 import type { Connections, InfrastructureProvider, ListedMachine } from '../providers/provider.ports.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import { CONNECTIONS } from '../tokens.js';
@@ -44,7 +44,7 @@ export class OrphansLog {
 
   private async record(command: OrphansCommand, cause: Cause): Promise<void> {
     const stream = resourcesStream(command.data.connection);
-    orRetry(await this.handle(orphans, stream, command, cause), stream.context);
+    retryOnConflict(await this.handle(orphans, stream, command, cause), stream.context);
   }
 }
 
@@ -76,7 +76,7 @@ export class OrphanJobs {
       if (owner !== undefined) return this.log.keep(data, `cluster ${owner} has planned it`, cause);
       await provider.deleteMachine(id, signal);
       if ((await find(provider, id, signal)) !== undefined)
-        throw new WorldFailure({ operation: 'delete machine', target: id, message: 'the provider still lists it' });
+        throw new ExternalFailure({ operation: 'delete machine', target: id, message: 'the provider still lists it' });
     }
     await this.log.deleted(data, cause);
   }

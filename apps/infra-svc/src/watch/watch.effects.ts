@@ -1,11 +1,11 @@
-import { firstLookAt, nextLookAt, WorldFailure, wordsOf, type ConnectionName } from '@fairlead/contracts';
+import { firstLookAt, nextLookAt, ExternalFailure, wordsOf, type ConnectionName } from '@fairlead/contracts';
 import { untilSharedAfter, type Lease, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { deadlineAfter, type ServiceMetrics } from '@fairlead/service-kit';
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import { NO_MEMORY, type Memory } from './comparison.planner.js';
 import type { ConnectionAnswers } from './answers.effects.js';
-import type { ConnectionLook } from './look.effects.js';
+import type { ProviderListing } from './listing.effects.js';
 import type { WatchQueries } from './watch.queries.js';
 
 /** How many consecutive failures are needed before they are stated. */
@@ -25,7 +25,7 @@ const LEASE_AGAIN_MAX_MS = 15_000;
 type Outcome = 'answered' | 'failed' | 'elsewhere' | 'unanswered';
 
 export interface WatchWorld {
-  readonly eye: Pick<ConnectionLook, 'look'>;
+  readonly eye: Pick<ProviderListing, 'look'>;
   readonly answers: Pick<ConnectionAnswers, 'missing' | 'given'>;
   readonly queries: Pick<WatchQueries, 'connections' | 'counts'>;
   readonly leases: Pick<TaskLeases, 'acquire'>;
@@ -192,12 +192,12 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
       if (this.stopping.signal.aborted) return;
       this.count({ outcome: 'failed' });
       this.logger.warn(`${name} was not looked at: ${wordsOf(error)}`);
-      if (error instanceof WorldFailure) await this.missed(name, watched, error);
+      if (error instanceof ExternalFailure) await this.missed(name, watched, error);
     }
   }
 
   /** A single response may be lost. */
-  private async missed(name: ConnectionName, watched: Watched, failure: WorldFailure): Promise<void> {
+  private async missed(name: ConnectionName, watched: Watched, failure: ExternalFailure): Promise<void> {
     watched.failures += 1;
     if (watched.failures >= FAILURES_STATED)
       await this.state(name, () => this.world.answers.missing(name, failure.toCause()));

@@ -1,4 +1,4 @@
-import { WorldFailure, type Cause, type ConnectionName } from '@fairlead/contracts';
+import { ExternalFailure, type Cause, type ConnectionName } from '@fairlead/contracts';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { NO_MEMORY, type Memory } from './comparison.planner.js';
@@ -67,7 +67,7 @@ describe('checks of providers', () => {
     const look: Look = async (_name, before) => {
       calls += 1;
       if (calls === 1 || (calls > 3 && calls < 8))
-        throw new WorldFailure({ operation: 'list machines', target: 'lab', message: 'no answer within 30 s' });
+        throw new ExternalFailure({ operation: 'list machines', target: 'lab', message: 'no answer within 30 s' });
       return before;
     };
     const { watch, said } = replica(() => ['lab'], look, new MemoryLeases());

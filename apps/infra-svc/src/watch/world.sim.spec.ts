@@ -1,4 +1,4 @@
-import { WorldFailure, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { ExternalFailure, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import { FoldCache, makeHandle } from '@fairlead/event-sourcing/jetstream';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -9,7 +9,7 @@ import { machinesProjection, type MachineRow } from '../machines/machines.projec
 import type { Connections, InfrastructureProvider, ListedMachine } from '../providers/provider.ports.js';
 import { NO_MEMORY, type Memory } from './comparison.planner.js';
 import { FindingsLog } from './findings.log.effects.js';
-import { ConnectionLook } from './look.effects.js';
+import { ProviderListing } from './listing.effects.js';
 import { PlannedMachines } from '../machines/planned.machines.effects.js';
 import { recordedOf } from './recorded.rules.js';
 
@@ -56,7 +56,7 @@ class World {
   answers: ReadonlySet<NodeName>[] = [];
   private memory: Memory = NO_MEMORY;
   private trouble: 'none' | 'error' | 'lost answer' = 'none';
-  private readonly look: ConnectionLook;
+  private readonly look: ProviderListing;
 
   constructor(
     readonly log: MemoryLog,
@@ -73,7 +73,7 @@ class World {
       orphans: async () => [],
     };
     const findings = new FindingsLog(new PlannedMachines(handle), handle);
-    this.look = new ConnectionLook(connections, queries, findings, { watchTimeoutMs: 60_000 });
+    this.look = new ProviderListing(connections, queries, findings, { watchTimeoutMs: 60_000 });
   }
 
   /** Disturbs the provider or the replica. */
@@ -105,7 +105,7 @@ class World {
     try {
       this.memory = await this.look.look(LAB, this.memory, new AbortController().signal);
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       this.forget();
     }
     return this.log.events.slice(before).filter(({ type }) => LOOKED.has(type));
@@ -118,7 +118,7 @@ class World {
 
   private list(): readonly ListedMachine[] {
     if (this.trouble !== 'none')
-      throw new WorldFailure({ operation: 'list machines', target: 'lab', message: this.trouble });
+      throw new ExternalFailure({ operation: 'list machines', target: 'lab', message: this.trouble });
     this.answers = [...this.answers.slice(-1), new Set(this.away)];
     return made
       .filter(({ name }) => !this.away.has(name))

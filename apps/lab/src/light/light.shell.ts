@@ -8,14 +8,14 @@ const NOT_KNOWN_EXIT_CODE = 127;
 /** Limits the input of a command. */
 const STDIN_BYTES_MAX = 4 * 1024 * 1024;
 
-interface Answer {
+interface ShellResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-const done = (stdout = ''): Answer => ({ code: 0, stdout, stderr: '' });
-const failed = (code: number, stderr: string): Answer => ({ code, stdout: '', stderr: `${stderr}\n` });
+const done = (stdout = ''): ShellResult => ({ code: 0, stdout, stderr: '' });
+const failed = (code: number, stderr: string): ShellResult => ({ code, stdout: '', stderr: `${stderr}\n` });
 
 /** The root of a light host is empty, so a path with the variable in front of it is the path itself. */
 const withoutRoot = (command: string): string =>
@@ -68,7 +68,7 @@ export class LightShell implements HostShell {
     return { code: answer.code, signal: null };
   }
 
-  private async answer(light: LightHost, call: ShellCall, signal: AbortSignal): Promise<Answer> {
+  private async answer(light: LightHost, call: ShellCall, signal: AbortSignal): Promise<ShellResult> {
     const { command, stdin } = call;
     const step = nameOfSentStep(command);
     if (step !== undefined)
@@ -83,7 +83,7 @@ export class LightShell implements HostShell {
     return done(stdout);
   }
 
-  private async step(light: LightHost, { name, stdin }: SentStep, signal: AbortSignal): Promise<Answer> {
+  private async step(light: LightHost, { name, stdin }: SentStep, signal: AbortSignal): Promise<ShellResult> {
     const sent = inputOfSentStep(await textOf(stdin));
     if (sent === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab: ${name} is not a whole step`);
     const answer = this.lastStep.then(() => {
@@ -120,11 +120,11 @@ const textOf = (stdin: Readable): Promise<string> =>
 interface Attempt {
   readonly what: string;
   readonly signal: AbortSignal;
-  readonly work: () => Promise<Answer>;
+  readonly work: () => Promise<ShellResult>;
 }
 
 /** Any failure becomes the output of the command. */
-const attempt = async (light: LightHost, { what, signal, work }: Attempt): Promise<Answer> => {
+const attempt = async (light: LightHost, { what, signal, work }: Attempt): Promise<ShellResult> => {
   try {
     return await work();
   } catch (error) {
@@ -135,7 +135,7 @@ const attempt = async (light: LightHost, { what, signal, work }: Attempt): Promi
   }
 };
 
-const carryOutClause = async (light: LightHost, clause: string): Promise<Answer> => {
+const carryOutClause = async (light: LightHost, clause: string): Promise<ShellResult> => {
   const check = CHECK_COMMAND.exec(clause);
   if (check?.[1] !== undefined && check[2] !== undefined) return checkFile(light, check[1], check[2]);
   const mode = MODE_COMMAND.exec(clause);
@@ -161,7 +161,7 @@ const carryOutClause = async (light: LightHost, clause: string): Promise<Answer>
 };
 
 /** A step is called as `<step>-<run>`. */
-const runStep = async (light: LightHost, name: string, input: unknown): Promise<Answer> => {
+const runStep = async (light: LightHost, name: string, input: unknown): Promise<ShellResult> => {
   const step = STEPS.find((one) => one === name.slice(0, name.lastIndexOf('-')));
   if (step === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab has no step ${name}`);
   const result = await runKnownStep(light, step, input as StepInputs[StepName]);
@@ -172,7 +172,7 @@ const runStep = async (light: LightHost, name: string, input: unknown): Promise<
 const runKnownStep = <Step extends StepName>(light: LightHost, step: Step, input: unknown): Promise<unknown> =>
   LIGHT_STEPS[step](light, input as StepInputs[Step]);
 
-const checkFile = async ({ files, blobs }: LightHost, sha256: string, path: string): Promise<Answer> => {
+const checkFile = async ({ files, blobs }: LightHost, sha256: string, path: string): Promise<ShellResult> => {
   const content = files.readBytes(path);
   return content !== undefined && blobs.nameOf(content) === sha256 ? done() : failed(1, '');
 };

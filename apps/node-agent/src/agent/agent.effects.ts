@@ -1,5 +1,5 @@
 import {
-  WorldFailure,
+  ExternalFailure,
   type AgentConfig,
   type CgroupV1,
   type KubeletSettings,
@@ -316,7 +316,7 @@ export class AgentLoop {
     const unchanged = await this.changes.ensure(this.desired, this.facts.bootId, async () => {
       const failed = await this.ensureHost();
       if (failed !== undefined)
-        throw new WorldFailure({ operation: failed.command, target: failed.item, message: failed.message });
+        throw new ExternalFailure({ operation: failed.command, target: failed.item, message: failed.message });
     });
     const failed = unchanged ?? (await this.ensureHost());
     if (failed === undefined) this.failures = 0;

@@ -10,7 +10,7 @@ import type {
 
 /**
  * The services, as reachable with one node's credential: only messages to and from this node. Requests reject with
- * WorldFailure if no reply arrives in time.
+ * ExternalFailure if no reply arrives in time.
  */
 export interface Platform {
   /** Calls back at once if connected, and again after every reconnect. */

@@ -1,6 +1,6 @@
 import {
   AgentConfig,
-  WorldFailure,
+  ExternalFailure,
   type AgentFactAnswer,
   type AgentFactMessage,
   type AgentStateMessage,
@@ -70,7 +70,7 @@ class UnreliablePlatform {
   private async network(): Promise<void> {
     await Promise.resolve();
     if (!this.connected || this.random() < this.lossRate)
-      throw new WorldFailure({ operation: 'request', target: 'services', message: 'timeout' });
+      throw new ExternalFailure({ operation: 'request', target: 'services', message: 'timeout' });
   }
 }
 

@@ -1,4 +1,4 @@
-import { WorldFailure, type AgentConfig } from '@fairlead/contracts';
+import { ExternalFailure, type AgentConfig } from '@fairlead/contracts';
 import { randomUUID } from 'node:crypto';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
@@ -141,7 +141,7 @@ export class Journal {
       this.attempt = 0;
     } catch (error) {
       this.attempt += 1;
-      const cause = error instanceof WorldFailure ? error.message : String(error);
+      const cause = error instanceof ExternalFailure ? error.message : String(error);
       this.options.log('warn', 'facts wait for the log', { waiting: this.state.outbox.length, cause });
       const delayMs = backoffMs(RETRY, this.attempt, this.options.random);
       this.cancelRetry = this.options.metronome.after(delayMs, () => this.nudge());

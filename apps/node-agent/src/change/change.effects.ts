@@ -1,4 +1,4 @@
-import { WorldFailure, type EventData, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
+import { ExternalFailure, type EventData, type NodeChange, type SoftwareVersions } from '@fairlead/contracts';
 import type { AgentFact } from '../node/agent.facts.js';
 import type { Difference } from '../node/difference.js';
 import type { AgentLog } from '../node/host.ports.js';
@@ -121,7 +121,7 @@ export class NodeChanges {
       const message = wordsOf(error);
       log('warn', 'staging failed', { id: stage.id, cause: message });
       await this.report(stage.id, revision, { ...common, status: 'failed', tookMs: sinceMs(startedMs), message });
-      return { item: 'stage', command: error instanceof WorldFailure ? error.operation : '', message };
+      return { item: 'stage', command: error instanceof ExternalFailure ? error.operation : '', message };
     }
     const done = { attempt: 1, status: 'done', tookMs: sinceMs(startedMs), message: null } as const;
     if (dryRun === undefined) await this.report(stage.id, revision, { ...done, phase: 'stage', command: null });

@@ -1,4 +1,4 @@
-import { WorldFailure, type AgentProfile, type EtcdChange, type NodeChange } from '@fairlead/contracts';
+import { ExternalFailure, type AgentProfile, type EtcdChange, type NodeChange } from '@fairlead/contracts';
 import { commandLine, mustRun } from '../software/item.js';
 import type { ChangePhase } from './change.decider.js';
 import { PATCHES_FOLDER, writeEmulationPatches } from './emulated.version.js';
@@ -113,7 +113,7 @@ const prepareExchange = async (
     if (kubeletGoes) await configureNewKubelet(parts.host, patches);
     return desired;
   } catch (error) {
-    if (!(error instanceof WorldFailure)) throw error;
+    if (!(error instanceof ExternalFailure)) throw error;
     parts.log('warn', 'kubeadm exchanges the static pods itself', { cause: error.message });
     return undefined;
   }
@@ -190,7 +190,7 @@ const renewCertificates = async (parts: PhaseParts, task: PhaseTask): Promise<vo
 const reboot = async ({ host, sleep }: PhaseParts): Promise<void> => {
   await mustRun(host, 'systemctl', ['reboot'], SERVICE_TIMEOUT_MS);
   await sleep(REBOOT_LIMIT_MS);
-  throw new WorldFailure({
+  throw new ExternalFailure({
     operation: 'systemctl reboot',
     target: 'host',
     message: `the host has not booted within ${REBOOT_LIMIT_MS / 1_000} s`,
@@ -223,7 +223,7 @@ const restoreStep = async (phase: RestorePhase, parts: PhaseParts, task: PhaseTa
 };
 
 /**
- * Runs a phase. May be run again after a crash at any point. Throws WorldFailure with the message of the failed
+ * Runs a phase. May be run again after a crash at any point. Throws ExternalFailure with the message of the failed
  * command.
  */
 export const runPhase = async (phase: ChangePhase, parts: PhaseParts, task: PhaseTask): Promise<void> => {

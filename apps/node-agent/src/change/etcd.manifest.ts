@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 
 /** The flags of etcd on this host, in its static pod or its unit. */
 export interface Member {
@@ -16,7 +16,7 @@ const flagIn = (manifest: string, flag: string): string => {
   const value = optionalIn(manifest, flag);
   if (value !== undefined) return value;
   const message = `it does not say --${flag}`;
-  throw new WorldFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
+  throw new ExternalFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
 };
 
 /** Parses one flag per line, the format of kubeadm's manifest and of Fairlead's unit. */
@@ -31,5 +31,5 @@ export const imageOf = (manifest: string): string => {
   const image = /^\s*image:\s*(\S+)\s*$/m.exec(manifest)?.[1];
   if (image !== undefined) return image;
   const message = 'it names no image';
-  throw new WorldFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
+  throw new ExternalFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
 };

@@ -1,4 +1,4 @@
-import { AGENT_PATHS, EXTERNAL_ETCD, WorldFailure, type EtcdChange } from '@fairlead/contracts';
+import { AGENT_PATHS, EXTERNAL_ETCD, ExternalFailure, type EtcdChange } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun, succeeds } from '../software/item.js';
 import { imageOf, memberIn, type Member } from './etcd.manifest.js';
@@ -13,7 +13,7 @@ const SERVICE_TIMEOUT_MS = 120_000;
 const STOP_LIMIT_MS = 120_000;
 /** Members wait for each other, and the kubelet restarts an API server without etcd with increasing backoff. */
 const START_LIMIT_MS = 300_000;
-const LOOK_EVERY_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** After this many incomplete attempts an operator must investigate. */
 const TRIES_MAX = 9;
 /** As recommended by the Kubernetes documentation: more than a cluster writes between a snapshot and its restore. */
@@ -31,14 +31,14 @@ export interface RestoreParts {
   readonly etcdutl: () => Promise<string | undefined>;
 }
 
-const failure = (operation: string, message: string, retryable = true): WorldFailure =>
-  new WorldFailure({ operation, target: 'host', message, retryable });
+const failure = (operation: string, message: string, retryable = true): ExternalFailure =>
+  new ExternalFailure({ operation, target: 'host', message, retryable });
 
 const until = async (parts: RestoreParts, name: string, desired: boolean): Promise<void> => {
   const limitMs = desired ? START_LIMIT_MS : STOP_LIMIT_MS;
-  for (let waitedMs = 0; waitedMs < limitMs; waitedMs += LOOK_EVERY_MS) {
+  for (let waitedMs = 0; waitedMs < limitMs; waitedMs += POLL_INTERVAL_MS) {
     if ((await runningContainers(parts.host, name)).length > 0 === desired) return;
-    await parts.sleep(LOOK_EVERY_MS);
+    await parts.sleep(POLL_INTERVAL_MS);
   }
   const what = desired ? 'does not run' : 'still runs';
   throw failure(`${desired ? 'start' : 'stop'} the static pod ${name}`, `it ${what} after ${limitMs / 1_000} s`);

@@ -1,4 +1,4 @@
-import { WorldFailure, type KubeadmDryRun } from '@fairlead/contracts';
+import { ExternalFailure, type KubeadmDryRun } from '@fairlead/contracts';
 import { commandLine } from '../software/item.js';
 import { KUBELET_PATCH, KUBELET_PATCHES_FOLDER } from '../software/kubelet.settings.js';
 import { upgradeArguments } from './change.phases.js';
@@ -35,7 +35,7 @@ const commandsOf = (
 
 /**
  * Checks with the target's kubeadm whether it would upgrade this cluster: first its plan, then a dry run of all phases.
- * It is placed next to the installed one. Throws WorldFailure if it cannot be downloaded or does not finish.
+ * It is placed next to the installed one. Throws ExternalFailure if it cannot be downloaded or does not finish.
  */
 export const dryRunKubeadm = async (
   parts: Pick<PhaseParts, 'host' | 'software' | 'profile'>,
@@ -52,7 +52,7 @@ export const dryRunKubeadm = async (
     const words = (stderr.trim() === '' ? stdout : stderr).trim().slice(-WORDS_LENGTH_MAX);
     if (code === null || code === NOT_STARTED) {
       const how = code === null ? `it did not end within ${TIMEOUT_MS / 1_000} s` : 'it could not be started';
-      throw new WorldFailure({ operation: command, target: 'host', message: `${how}: ${words}` });
+      throw new ExternalFailure({ operation: command, target: 'host', message: `${how}: ${words}` });
     }
     if (code !== 0) return { command, refusal: words === '' ? `exit code ${code}` : words };
   }

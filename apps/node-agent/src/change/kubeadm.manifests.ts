@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun } from '../software/item.js';
 import { manifestOf, STATIC_PODS } from './static.pods.js';
@@ -47,13 +47,13 @@ const configurationOf = (own: string, cluster: string, version: string): string 
   return `apiVersion: ${apiVersion}\n${own}\n---\n${changed.trim()}\n`;
 };
 
-const foreign = (what: string): WorldFailure =>
-  new WorldFailure({ operation: `read ${what}`, target: 'host', message: 'it is not as kubeadm writes it' });
+const foreign = (what: string): ExternalFailure =>
+  new ExternalFailure({ operation: `read ${what}`, target: 'host', message: 'it is not as kubeadm writes it' });
 
 const mustRead = async (host: HostPort, path: string): Promise<string> => {
   const text = await host.readFile(path);
   if (text === undefined)
-    throw new WorldFailure({ operation: `read ${path}`, target: 'host', message: 'it is not there' });
+    throw new ExternalFailure({ operation: `read ${path}`, target: 'host', message: 'it is not there' });
   return text;
 };
 

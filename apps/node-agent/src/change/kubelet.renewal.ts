@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { clientCertificateIn, type ClientCertificate } from '../certificates/certificates.js';
 import type { HostPort } from '../node/host.ports.js';
 import { KUBELET_CONF } from '../node/node.paths.js';
@@ -49,7 +49,7 @@ const signed = async (host: HostPort, { name, organization }: ClientCertificate,
   });
   if (!pems.includes('')) return pems.join('');
   const message = 'it printed no client certificate';
-  throw new WorldFailure({ operation: 'kubeadm kubeconfig user', target: 'host', message });
+  throw new ExternalFailure({ operation: 'kubeadm kubeconfig user', target: 'host', message });
 };
 
 /** kubeadm's own `kubelet-finalize`: by hand, `kubeadm init phase kubeconfig kubelet` leaves the certificate in the file. */

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { mustRun } from '../software/item.js';
 import { hasNoSnapshot, leadsTo36, withSnapshotSoon } from './etcd.first.snapshot.js';
 import { KUBEADM_CONFIG, newManifestOf } from './kubeadm.manifests.js';
@@ -7,7 +7,7 @@ import { isWell, manifestOf, asidePathOf, STATIC_PODS, untilWell, type StaticPod
 
 const CONTAINERS = ['-n', 'k8s.io'];
 const RENEW_TIMEOUT_MS = 120_000;
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** The kill happens long before this limit. */
 const STOP_LIMIT_MS = 90_000;
 /**
@@ -46,7 +46,7 @@ const signal = async ({ host }: StaticPodParts, ids: readonly string[], name: 'S
 
 /** Any response counts: a stopping API server reports itself not ready. */
 const answersAtAll = async ({ ask }: StaticPodParts, { health }: { readonly health: string }): Promise<boolean> =>
-  (await ask(health, LOOK_EVERY_MS)).kind === 'answered';
+  (await ask(health, POLL_INTERVAL_MS)).kind === 'answered';
 
 /**
  * Queries its containers only once it stops responding or their IDs are needed, because each query runs two programs.
@@ -59,7 +59,7 @@ const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: numbe
     { kind: 'SIGKILL', afterMs: killAfterMs },
   ] as const;
   let sent = 0;
-  for (let restedMs = 0; restedMs < STOP_LIMIT_MS; restedMs += LOOK_EVERY_MS) {
+  for (let restedMs = 0; restedMs < STOP_LIMIT_MS; restedMs += POLL_INTERVAL_MS) {
     const next = signals[sent];
     // On a busy machine the checks take longer than the sleeps between them.
     const isDue = next !== undefined && Math.max(restedMs, performance.now() - begunMs) >= next.afterMs;
@@ -70,10 +70,10 @@ const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: numbe
         await signal(parts, ids, next.kind);
       if (isDue) sent += 1;
     }
-    await parts.sleep(LOOK_EVERY_MS);
+    await parts.sleep(POLL_INTERVAL_MS);
   }
   const message = `it did not stop within ${STOP_LIMIT_MS / 1_000} s`;
-  throw new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
+  throw new ExternalFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
 };
 
 const moveAside = async ({ host }: StaticPodParts, name: string): Promise<void> => {
@@ -94,10 +94,10 @@ const replaceQuarantined = async ({ host }: StaticPodParts, name: string): Promi
   await host.rename(newManifestOf(name), asidePathOf(name));
 };
 
-const silent = (name: string, health: string, isBack: boolean): WorldFailure => {
+const silent = (name: string, health: string, isBack: boolean): ExternalFailure => {
   const before = isBack ? 'the one before is back' : `the one before is kept as ${oldOf(name)}`;
   const message = `it does not answer at ${health}; ${before}`;
-  return new WorldFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
+  return new ExternalFailure({ operation: `exchange of the static pod ${name}`, target: 'host', message });
 };
 
 /**
@@ -145,7 +145,7 @@ const letEtcdWriteFirstSnapshot = async (parts: StaticPodParts, desired: string)
   // It responds after it has replayed its log, by when it has written the snapshots.
   if (pod !== undefined && (await untilWell(parts, pod)) && !(await hasNoSnapshot(host, running))) return;
   const message = 'the member does not answer, or has written none';
-  throw new WorldFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
+  throw new ExternalFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
 };
 
 const inOrder = async (names: ReadonlySet<string>, startOne: (name: string) => Promise<void>): Promise<void> => {

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
 import type { Ask } from './change.ports.js';
 
@@ -69,10 +69,10 @@ const until = async (parts: StaticPodParts, pod: Answering, desired: boolean): P
 /** Whether it becomes healthy within the time that a static pod may take to start. */
 export const untilWell = (parts: StaticPodParts, pod: Answering): Promise<boolean> => until(parts, pod, true);
 
-const failureOf = ({ name }: Answering, message: string): WorldFailure =>
-  new WorldFailure({ operation: `restart of the static pod ${name}`, target: 'host', message });
+const failureOf = ({ name }: Answering, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: `restart of the static pod ${name}`, target: 'host', message });
 
-const silent = (pod: Answering): WorldFailure =>
+const silent = (pod: Answering): ExternalFailure =>
   failureOf(pod, `it does not answer at ${pod.health} within ${START_LIMIT_MS / 1_000} s`);
 
 const restart = async (parts: StaticPodParts, pod: Answering): Promise<void> => {

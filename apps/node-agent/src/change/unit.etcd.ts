@@ -3,7 +3,7 @@ import {
   etcdCheckFlags,
   imagesOf,
   releaseOf,
-  WorldFailure,
+  ExternalFailure,
   type AgentProfile,
 } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
@@ -55,7 +55,7 @@ const imageFor = (version: string, { profile: { imageRepository }, releases }: U
     release === undefined ? undefined : imagesOf(release, imageRepository).find(({ name }) => name === 'etcd');
   if (image !== undefined) return image.reference;
   const message = `Kubernetes ${version} is not among the supported releases`;
-  throw new WorldFailure({ operation: 'upgrade etcd', target: 'host', message, retryable: false });
+  throw new ExternalFailure({ operation: 'upgrade etcd', target: 'host', message, retryable: false });
 };
 
 const versionIn = (image: string): string => /:v?(\d+\.\d+\.\d+)/.exec(image)?.[1] ?? '';
@@ -104,7 +104,7 @@ const letWriteFirstSnapshot = async (host: HostPort, unit: string): Promise<void
   await restartWith(host, unit.replace(SNAPSHOT_COUNT, '--snapshot-count=10'));
   if (!(await hasNoSnapshot(host, unit))) return;
   const message = 'the member has written none';
-  throw new WorldFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
+  throw new ExternalFailure({ operation: 'first snapshot of etcd before 3.6', target: 'host', message });
 };
 
 /** The same unit with the flags of another version; only kubeadm's check flags differ. */

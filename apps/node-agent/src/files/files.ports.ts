@@ -26,7 +26,7 @@ export interface HostFiles {
 }
 
 /**
- * A source of software. Paths are relative to it. Methods reject with a WorldFailure that contains the full address.
+ * A source of software. Paths are relative to it. Methods reject with a ExternalFailure that contains the full address.
  */
 export interface SourceFiles {
   /** The full address of a path, for messages. */

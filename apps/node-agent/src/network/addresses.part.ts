@@ -1,4 +1,4 @@
-import { WorldFailure, type DesiredNetwork, type NodeLoadBalancing, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type DesiredNetwork, type NodeLoadBalancing, type NodeName } from '@fairlead/contracts';
 import {
   ADDRESSES,
   addressesCheck,
@@ -86,7 +86,7 @@ export class AddressesPart implements NetworkPart {
     const { self } = balancing;
     const device = deviceOf(await mustRun(host, 'ip', ['-o', 'address', 'show']), self);
     if (device === undefined)
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'ip -o address show',
         target: 'host',
         message: `no interface has the address ${self}`,

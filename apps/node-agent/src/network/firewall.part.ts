@@ -5,7 +5,7 @@ import {
   NETWORK_PATHS,
   NFT_TABLE,
   SSH_CLIENTS_MAX,
-  WorldFailure,
+  ExternalFailure,
   type DesiredNetwork,
 } from '@fairlead/contracts';
 import type { HostFiles } from '../files/files.ports.js';
@@ -164,7 +164,7 @@ export class FirewallPart implements NetworkPart {
     // Only endpoints that were reachable before the change are required.
     const [nats, api] = await Promise.all([reach.nats(PROOF_EACH_MS), reach.api(PROOF_EACH_MS)]);
     if (!nats.reached)
-      throw new WorldFailure({ operation: 'change the firewall', target: 'NATS', message: nats.sentence });
+      throw new ExternalFailure({ operation: 'change the firewall', target: 'NATS', message: nats.sentence });
     await replaceFile(host, PATHS.trial, text, FILE_MODE);
     try {
       await mustRun(host, 'nft', ['-c', '-f', files.at(PATHS.trial)]);

@@ -1,5 +1,5 @@
 import {
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type AgentConfig,
   type AgentNetworkMessage,
@@ -187,7 +187,7 @@ const short = (text: string): string => text.slice(0, WORDS_MAX);
 const failureOf = (part: NetworkPart['part'], error: unknown): PartFailure => {
   if (error instanceof Reverted)
     return { part, command: short(error.command), message: short(error.message), reverted: true };
-  const command = error instanceof WorldFailure ? error.operation : '';
-  const message = error instanceof WorldFailure ? error.message : wordsOf(error);
+  const command = error instanceof ExternalFailure ? error.operation : '';
+  const message = error instanceof ExternalFailure ? error.message : wordsOf(error);
   return { part, command: short(command), message: short(message), reverted: false };
 };

@@ -28,7 +28,7 @@ export type PartFailure = EventData<'NodeNetworkFailed'>['failures'][number];
 export interface NetworkPart {
   readonly part: NetworkPartName;
   /**
-   * Brings the host into the desired state; idempotent, also after a crash at any point. Throws WorldFailure if it
+   * Brings the host into the desired state; idempotent, also after a crash at any point. Throws ExternalFailure if it
    * fails, and Reverted if the host is in its former state.
    */
   apply(desired: DesiredNetwork): Promise<void>;

@@ -1,4 +1,4 @@
-import { WorldFailure, type AgentNetworkMessage, type DesiredNetwork } from '@fairlead/contracts';
+import { ExternalFailure, type AgentNetworkMessage, type DesiredNetwork } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MemoryHost } from '../../test/memory.host.js';
@@ -102,7 +102,7 @@ describe('the network configuration on a host', () => {
   });
 
   it('is applied in the other parts after one part failed, and retried', async () => {
-    firewall.error = new WorldFailure({ operation: 'nft', target: 'host', message: 'no such program' });
+    firewall.error = new ExternalFailure({ operation: 'nft', target: 'host', message: 'no such program' });
     push(messageOf({ firewall: FIREWALL }));
     expect(await stated(1)).toEqual([failed('firewall', 'no such program', false)]);
     expect(sshd.applied).toHaveLength(1);

@@ -1,4 +1,4 @@
-import { NETWORK_PATHS, WorldFailure, type DesiredNetwork, type NodeSshd } from '@fairlead/contracts';
+import { NETWORK_PATHS, ExternalFailure, type DesiredNetwork, type NodeSshd } from '@fairlead/contracts';
 import type { HostFiles } from '../files/files.ports.js';
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile, succeeds } from '../software/item.js';
@@ -67,7 +67,7 @@ export class SshdPart implements NetworkPart {
     } catch (error) {
       await this.write(before);
       await this.reload();
-      if (error instanceof WorldFailure) throw new Reverted(error.operation, error.message);
+      if (error instanceof ExternalFailure) throw new Reverted(error.operation, error.message);
       throw error;
     }
   }
@@ -89,7 +89,7 @@ export class SshdPart implements NetworkPart {
         await mustRun(host, 'systemctl', ['reload', service], TIMEOUT_MS);
         return;
       }
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'systemctl reload',
       target: 'host',
       message: `no service ${SERVICES.join(' or ')}`,
@@ -106,7 +106,7 @@ export class SshdPart implements NetworkPart {
     for (const [name, value] of Object.entries(EFFECTIVE)) {
       const effective = shown.get(name);
       if (effective === value) continue;
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'sshd -T',
         target: 'host',
         message: `${name} is ${effective ?? 'not shown'}, desired ${value}: does /etc/ssh/sshd_config include sshd_config.d before it sets it?`,

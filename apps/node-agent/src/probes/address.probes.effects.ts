@@ -23,7 +23,7 @@ export interface AddressProbesOptions {
   readonly say: (facts: readonly AgentFact[]) => Promise<void>;
 }
 
-const LOOK_EVERY_MS = 3_000;
+const POLL_INTERVAL_MS = 3_000;
 
 /** Probes the virtual addresses of the node, and states changes. */
 export class AddressProbes {
@@ -62,7 +62,7 @@ export class AddressProbes {
     }
     // Without addresses there is nothing to probe, but their removal may still have to be stated.
     if (!this.isStopped && (this.balancing !== null || this.stated !== '[]'))
-      this.cancel = this.options.metronome.after(LOOK_EVERY_MS, () => void this.look());
+      this.cancel = this.options.metronome.after(POLL_INTERVAL_MS, () => void this.look());
   }
 
   private async reports(balancing: NodeLoadBalancing): Promise<AddressReport[]> {

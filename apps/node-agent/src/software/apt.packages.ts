@@ -1,4 +1,4 @@
-import { NODE_BINARIES, WorldFailure, type SoftwareVersions } from '@fairlead/contracts';
+import { NODE_BINARIES, ExternalFailure, type SoftwareVersions } from '@fairlead/contracts';
 import type { CommandResult, HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile } from './item.js';
 import { noRepository, type LocalRepository } from './local.repository.js';
@@ -117,7 +117,7 @@ export const aptPackages = (host: HostPort, local: LocalRepository = noRepositor
     const found = wholeVersionsIn(offers).find((one) => upstreamOf(one) === version);
     if (found !== undefined) return found.replaceAll(':', '%3a');
     const operation = `find the package ${name} ${version}`;
-    throw new WorldFailure({ operation, target: 'host', message: 'no package list of this host has it' });
+    throw new ExternalFailure({ operation, target: 'host', message: 'no package list of this host has it' });
   };
 
   return {

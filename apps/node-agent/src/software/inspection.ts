@@ -1,4 +1,4 @@
-import { WorldFailure, type SoftwareVersions } from '@fairlead/contracts';
+import { ExternalFailure, type SoftwareVersions } from '@fairlead/contracts';
 import type { Item } from './item.js';
 import type { Stage } from './software.list.js';
 import type { PackageDriver } from './package.driver.js';
@@ -17,7 +17,7 @@ export interface Failed {
 }
 
 const failedAt = (item: string, error: unknown): Failed => {
-  if (error instanceof WorldFailure) return { item, command: error.operation, message: error.message };
+  if (error instanceof ExternalFailure) return { item, command: error.operation, message: error.message };
   return { item, command: '', message: error instanceof Error ? error.message : String(error) };
 };
 

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { aptPackages } from './apt.packages.js';
 import type { Item } from './item.js';
@@ -18,7 +18,7 @@ const missing = (name: string): Item => item(name, () => 'missing');
 const present = (name: string): Item => item(name, () => undefined);
 const unaskable = (name: string): Item =>
   item(name, () => {
-    throw new WorldFailure({ operation: 'ctr -n k8s.io images ls -q', target: 'host', message: 'spawn ctr ENOENT' });
+    throw new ExternalFailure({ operation: 'ctr -n k8s.io images ls -q', target: 'host', message: 'spawn ctr ENOENT' });
   });
 
 describe('an inspection of a host', () => {

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { Difference } from '../node/difference.js';
 import type { HostPort } from '../node/host.ports.js';
 
@@ -21,7 +21,7 @@ export const commandLine = (command: string, args: readonly string[]): string =>
   [command, ...args].map((word) => (PLAIN_WORD.test(word) ? word : `'${word}'`)).join(' ');
 
 /**
- * Runs a command that must succeed. Throws WorldFailure with the command as its operation and stderr as its message.
+ * Runs a command that must succeed. Throws ExternalFailure with the command as its operation and stderr as its message.
  */
 export const mustRun = async (
   host: HostPort,
@@ -33,7 +33,7 @@ export const mustRun = async (
   if (result.code === 0) return result.stdout;
   const words = result.stderr.trim() || result.stdout.trim();
   const how = result.code === null ? `ended by a signal or after ${timeoutMs} ms` : `exit code ${result.code}`;
-  throw new WorldFailure({
+  throw new ExternalFailure({
     operation: commandLine(command, args),
     target: 'host',
     message: words === '' ? how : `${how}: ${words}`,

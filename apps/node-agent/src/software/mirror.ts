@@ -7,7 +7,7 @@ import {
   signatureOf,
   trustFault,
   usesCatalogue,
-  WorldFailure,
+  ExternalFailure,
   type MirrorCatalogue,
   type MirrorRelease,
   type MirrorTrust,
@@ -157,7 +157,8 @@ export class Mirror {
     const { location, trust, files } = this.from;
     const path = mirrorPaths.catalogue;
     const fault = trustFault(location, isOfficial(location), trust);
-    if (fault !== undefined) throw new WorldFailure({ operation: 'trust', target: location, message: `it ${fault}` });
+    if (fault !== undefined)
+      throw new ExternalFailure({ operation: 'trust', target: location, message: `it ${fault}` });
     if (!usesCatalogue(trust)) return undefined;
     const text = await files.text(path);
     if (text === undefined && trust.unsigned === true) return undefined;
@@ -168,12 +169,12 @@ export class Mirror {
   }
 
   /** The checksum may be wrong as well as the file, so both are read again next time. */
-  private mismatch(path: string, desired: string, found: string): WorldFailure {
+  private mismatch(path: string, desired: string, found: string): ExternalFailure {
     this.loaded = undefined;
     return this.failure('verify', path, `its SHA-256 is ${found}, not ${desired}`);
   }
 
-  private failure(operation: string, path: string, message: string): WorldFailure {
-    return new WorldFailure({ operation, target: this.from.files.address(path), message });
+  private failure(operation: string, path: string, message: string): ExternalFailure {
+    return new ExternalFailure({ operation, target: this.from.files.address(path), message });
   }
 }

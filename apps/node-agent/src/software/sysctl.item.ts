@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { Difference } from '../node/difference.js';
 import type { HostPort } from '../node/host.ports.js';
 import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
@@ -48,9 +48,9 @@ const set = async (
   try {
     await mustRun(host, 'sysctl', ['-w', `${key}=${desired}`]);
   } catch (error) {
-    if (!(error instanceof WorldFailure)) throw error;
+    if (!(error instanceof ExternalFailure)) throw error;
     const message = `${key} is ${observed} and cannot be set to ${desired} from here: ${error.message}`;
-    throw new WorldFailure({ operation: error.operation, target: error.target, message, cause: error });
+    throw new ExternalFailure({ operation: error.operation, target: error.target, message, cause: error });
   }
 };
 

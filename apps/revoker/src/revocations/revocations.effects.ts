@@ -1,4 +1,4 @@
-import { AGENT_CREDENTIAL_LIFETIME_MAX_S, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { AGENT_CREDENTIAL_LIFETIME_MAX_S, ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { accountStateIn, signAccount, type AccountSigning } from '@fairlead/embedded/credentials';
 import { WakeSignal } from '@fairlead/event-sourcing/reader';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -109,7 +109,7 @@ export class Revoker {
     const { turn } = this;
     const { updates } = this.current;
     if (!this.parts.isUp())
-      throw new WorldFailure({ operation: 'ask NATS', target: 'the server', message: 'the connection is down' });
+      throw new ExternalFailure({ operation: 'ask NATS', target: 'the server', message: 'the connection is down' });
     await this.readLog();
     if (compare === 'if-new' && this.current.seenAt !== undefined) return;
     await this.bringClaims(turn);

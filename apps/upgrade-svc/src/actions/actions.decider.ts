@@ -3,7 +3,7 @@ import { hasPassed, isAwaited } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { evolve } from './actions.evolve.js';
 import type { ActionFact } from './actions.planner.js';
-import { ABSENT, type Actions, type Known } from './actions.state.js';
+import { ABSENT, type Actions, type KnownActions } from './actions.state.js';
 
 /** The result of a task. Known results are not stated again. */
 export type RecordAction = Command<
@@ -15,7 +15,7 @@ export type RecordAction = Command<
 const REFUSALS_MAX = 50;
 
 /** Whether the hook belongs to a drain that has yet to begin, or that is done. */
-const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceeded'>, 'message'>): boolean => {
+const isHookAwaited = (state: KnownActions, data: Omit<EventData<'NodeActionHookSucceeded'>, 'message'>): boolean => {
   const { requestId: operation, ...about } = data;
   const moment = { point: data.point, node: data.node, operation };
   const isDue =
@@ -25,7 +25,7 @@ const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceed
   return isDue && isAwaited(state.hooks, { ...about, operation });
 };
 
-const isNews = (state: Known, { type, data }: RecordAction['data']['fact']): boolean => {
+const isNews = (state: KnownActions, { type, data }: RecordAction['data']['fact']): boolean => {
   // The leader was moved, whatever the state of the request.
   if (type === 'EtcdLeaderMoved') return true;
   const progress = state.open[data.requestId]?.nodes[data.node];

@@ -1,4 +1,4 @@
-import { CONTROL_PLANE_POOL, WorldFailure } from '@fairlead/contracts';
+import { CONTROL_PLANE_POOL, ExternalFailure } from '@fairlead/contracts';
 import { actionMark } from '@fairlead/domain';
 import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { NodeDrain, rulesFor, type DrainLook } from '@fairlead/kubernetes/drain';
@@ -17,7 +17,7 @@ import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import type { RecordAction } from './actions.decider.js';
 import { drainSinceOf } from './actions.planner.js';
 import type { ActionTask, AllowReboot, UncordonNode } from './actions.reconciler.js';
-import type { Actions, Known, Open, Progress } from './actions.state.js';
+import type { Actions, KnownActions, Open, Progress } from './actions.state.js';
 
 const DRAINS_MAX = 2_000;
 const SECOND_MS = 1_000;
@@ -57,7 +57,7 @@ export class ActionsEffects {
     const byRequest = await api.cordon(node, actionMark(requestId));
     // A node without a Node object has no pods, and its kubelet registers it again when it starts.
     if (byRequest === undefined && action !== 'reboot')
-      throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
+      throw new ExternalFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
     await record(task, { type: 'NodeActionCordoned', data: { ...aboutOf(task), byRequest: byRequest ?? false } });
   }
 
@@ -111,7 +111,8 @@ export class ActionsEffects {
     const etcd = new Etcd(await this.clusters.of(uid, task.cluster), task.signal);
     const facts = await etcd.facts(controlPlanes);
     const [finding] = c8QuorumWithout(facts, node);
-    if (finding !== undefined) throw new WorldFailure({ operation: 'reboot', target: node, message: finding.sentence });
+    if (finding !== undefined)
+      throw new ExternalFailure({ operation: 'reboot', target: node, message: finding.sentence });
     if (facts.members.length === 1) return;
     const { movedTo: to } = await etcd.moveLeaderAway(facts, node);
     if (to === null) return;
@@ -121,7 +122,7 @@ export class ActionsEffects {
 
   private newDrain(
     api: UpgradeCluster,
-    { members, drainPolicy }: Known,
+    { members, drainPolicy }: KnownActions,
     { node, requestId }: Pick<ActionTask, 'node' | 'requestId'>,
   ): NodeDrain {
     const { role, pool = '' } = members[node] ?? {};

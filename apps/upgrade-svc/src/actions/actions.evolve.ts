@@ -17,13 +17,13 @@ import {
   cordons,
   NEW_PROGRESS,
   type Actions,
-  type Known,
+  type KnownActions,
   type Member,
   type Open,
   type Progress,
 } from './actions.state.js';
 
-const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
+const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): KnownActions => ({
   status: 'known',
   uid,
   ...BUILDING,
@@ -43,19 +43,19 @@ const entering = (event: StoredEvent): readonly Member[] =>
     ? event.data.machines.map((plan) => ({ ...newMember(plan), bootId: null, bootedAt: null, rebootedBy: null }))
     : [];
 
-const changed = (state: Known, name: string, change: Partial<Member>): Known => ({
+const changed = (state: KnownActions, name: string, change: Partial<Member>): KnownActions => ({
   ...state,
   members: withMember(state.members, name, change),
 });
 
-const gone = (state: Known, name: NodeName): Known => ({
+const gone = (state: KnownActions, name: NodeName): KnownActions => ({
   ...state,
   cordons: without(state.cordons, name),
   permitted: without(state.permitted, name),
 });
 
 /** A reboot by a remediation, until it ends. */
-const evolveRemediations = (state: Known, event: StoredEvent): Known => {
+const evolveRemediations = (state: KnownActions, event: StoredEvent): KnownActions => {
   switch (event.type) {
     case 'RemediationRequested': {
       const { node, action, requestId } = event.data;
@@ -71,17 +71,17 @@ const evolveRemediations = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const withOpen = (state: Known, open: Open): Known => ({
+const withOpen = (state: KnownActions, open: Open): KnownActions => ({
   ...state,
   open: { ...state.open, [open.requestId]: open },
 });
 
 const withProgress = (
-  state: Known,
+  state: KnownActions,
   requestId: string | undefined,
   node: string,
   change: (progress: Progress) => Partial<Progress>,
-): Known => {
+): KnownActions => {
   const open = requestId === undefined ? undefined : state.open[requestId];
   const progress = open?.nodes[node];
   if (open === undefined || progress === undefined) return state;
@@ -89,10 +89,13 @@ const withProgress = (
 };
 
 /** Applies a report of the node's agent. */
-const withAllowed = (state: Known, node: string, change: (progress: Progress) => Partial<Progress>): Known =>
-  withProgress(state, state.permitted[node], node, change);
+const withAllowed = (
+  state: KnownActions,
+  node: string,
+  change: (progress: Progress) => Partial<Progress>,
+): KnownActions => withProgress(state, state.permitted[node], node, change);
 
-const desired = (state: Known, { node, change, revision }: EventData<'DesiredVersionsSet'>): Known => {
+const desired = (state: KnownActions, { node, change, revision }: EventData<'DesiredVersionsSet'>): KnownActions => {
   const requestId = requestOfMark(change?.id);
   if (requestId === undefined) {
     const permitted = without(state.permitted, node);
@@ -102,7 +105,7 @@ const desired = (state: Known, { node, change, revision }: EventData<'DesiredVer
   return withProgress(after, requestId, node, ({ askedRevision }) => ({ askedRevision: askedRevision ?? revision }));
 };
 
-const progressed = (state: Known, { data, meta }: StoredEvent<'NodeChangeProgressed'>): Known => {
+const progressed = (state: KnownActions, { data, meta }: StoredEvent<'NodeChangeProgressed'>): KnownActions => {
   const { node, change, phase, status } = data;
   const requestId = requestOfMark(change);
   if (requestId === undefined) return state;
@@ -117,7 +120,7 @@ const progressed = (state: Known, { data, meta }: StoredEvent<'NodeChangeProgres
   });
 };
 
-const evolveNodes = (state: Known, event: StoredEvent): Known => {
+const evolveNodes = (state: KnownActions, event: StoredEvent): KnownActions => {
   switch (event.type) {
     case 'NodeInitialized':
       return changed(state, event.data.node, { bootId: event.data.bootId });
@@ -144,7 +147,7 @@ const evolveNodes = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const requested = (state: Known, { data, meta }: StoredEvent<'NodeActionRequested'>): Known => {
+const requested = (state: KnownActions, { data, meta }: StoredEvent<'NodeActionRequested'>): KnownActions => {
   const { requestId, action, drain, drainTimeoutSeconds, maxUnavailable, expiresAt } = data;
   const nodes = data.nodes.map((name): [string, Progress] => [
     name,
@@ -163,9 +166,9 @@ const requested = (state: Known, { data, meta }: StoredEvent<'NodeActionRequeste
  * The request is finished on this node. Its cordon remains if that was requested, or if the node failed while booting.
  */
 const ended = (
-  state: Known,
+  state: KnownActions,
   event: StoredEvent<'NodeActionSucceeded' | 'NodeActionFailed' | 'NodeActionVoided'>,
-): Known => {
+): KnownActions => {
   const { requestId, node } = event.data;
   const open = state.open[requestId];
   const progress = open?.nodes[node];
@@ -185,7 +188,7 @@ const ended = (
  * Also true for a cordon that was not recorded, because the service may have stopped in between. Removing a missing
  * cordon does nothing.
  */
-const mayHaveCordoned = ({ cordons: standing }: Known, open: Open, node: string): boolean => {
+const mayHaveCordoned = ({ cordons: standing }: KnownActions, open: Open, node: string): boolean => {
   const { startedAt = null, cordoned: byRequest = null } = open.nodes[node] ?? {};
   if (standing[node] !== undefined) return standing[node].requestId === open.requestId;
   return cordons(open) && startedAt !== null && byRequest === null;
@@ -200,12 +203,15 @@ const staysCordoned = (
   return cordons(open) && type !== 'NodeActionVoided';
 };
 
-const cordoned = (state: Known, { requestId, node, byRequest }: EventData<'NodeActionCordoned'>): Known => {
+const cordoned = (
+  state: KnownActions,
+  { requestId, node, byRequest }: EventData<'NodeActionCordoned'>,
+): KnownActions => {
   const after = withProgress(state, requestId, node, () => ({ cordoned: byRequest }));
   return byRequest ? { ...after, cordons: { ...state.cordons, [node]: { requestId, stays: true } } } : after;
 };
 
-const evolveOwn = (state: Known, event: StoredEvent): Known => {
+const evolveOwn = (state: KnownActions, event: StoredEvent): KnownActions => {
   switch (event.type) {
     case 'NodeActionRequested':
       return requested(state, event);
@@ -243,7 +249,7 @@ const evolveOwn = (state: Known, event: StoredEvent): Known => {
 };
 
 /** Restarts the time limits. */
-const resumed = (state: Known, time: string): Known => ({
+const resumed = (state: KnownActions, time: string): KnownActions => ({
   ...state,
   open: Object.fromEntries(
     Object.entries(state.open).map(([requestId, open]) => {
@@ -263,7 +269,7 @@ const resumed = (state: Known, time: string): Known => ({
 const withoutAwaited = ({ awaitedSnapshot: _awaited, ...progress }: Progress): Progress => progress;
 
 /** Reboots that wait for an etcd snapshot continue: it was taken or, for a given request, it has failed. */
-const unawaited = (state: Known, requestId?: string): Known => ({
+const unawaited = (state: KnownActions, requestId?: string): KnownActions => ({
   ...state,
   open: mapValues(state.open, (open) => ({
     ...open,
@@ -273,7 +279,7 @@ const unawaited = (state: Known, requestId?: string): Known => ({
   })),
 });
 
-const awaiting = (state: Known, event: StoredEvent<'NodeActionStarted' | 'NodeActionDrained'>): Known => {
+const awaiting = (state: KnownActions, event: StoredEvent<'NodeActionStarted' | 'NodeActionDrained'>): KnownActions => {
   const { requestId, node } = event.data;
   const begun = stepBegunIn(event);
   if (begun === undefined || state.members[node]?.role !== 'control-plane') return state;
@@ -285,7 +291,7 @@ const awaiting = (state: Known, event: StoredEvent<'NodeActionStarted' | 'NodeAc
 /**
  * A control plane reboots after an etcd snapshot. A failed snapshot does not block a reboot, which may be the remedy.
  */
-const withSnapshots = (state: Known, event: StoredEvent): Known => {
+const withSnapshots = (state: KnownActions, event: StoredEvent): KnownActions => {
   const saves = savesAfter(state.saves, event);
   const after = saves === state.saves ? state : { ...state, saves };
   switch (event.type) {
@@ -302,7 +308,7 @@ const withSnapshots = (state: Known, event: StoredEvent): Known => {
 };
 
 /** Applies events about the cluster as a whole. */
-const evolveCluster = (state: Known, event: StoredEvent): Known => {
+const evolveCluster = (state: KnownActions, event: StoredEvent): KnownActions => {
   switch (event.type) {
     case 'ClusterSpecChanged':
       return { ...state, drainPolicy: event.data.spec.drain ?? {} };
@@ -313,7 +319,7 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const withHooks = (state: Known, event: StoredEvent): Known => {
+const withHooks = (state: KnownActions, event: StoredEvent): KnownActions => {
   const { hooks: before, ...others } = state;
   const hooks = actionHooksAfter(before, event);
   if (hooks === before) return state;

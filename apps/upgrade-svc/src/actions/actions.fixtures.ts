@@ -5,7 +5,7 @@ import { clusterRequested, machineOf, planOf, uid } from '../nodes/nodes.fixture
 import { actions } from './actions.decider.js';
 import { factsOf } from './actions.planner.js';
 import { actionsReconciler } from './actions.reconciler.js';
-import type { Actions, Known } from './actions.state.js';
+import type { Actions, KnownActions } from './actions.state.js';
 
 export const START = '2026-11-23T10:00:00.000Z';
 export const REQUEST = 'r1';
@@ -143,7 +143,7 @@ export class Story {
     return this.phase(node, 'started').phase(node, 'done').ready(node, this.revision).settle();
   }
 
-  get known(): Known {
+  get known(): KnownActions {
     if (this.state.status === 'absent') throw new Error('there is no cluster');
     return this.state;
   }

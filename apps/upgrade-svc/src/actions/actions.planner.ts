@@ -13,7 +13,7 @@ import {
   cordons,
   drains,
   isChanging,
-  type Known,
+  type KnownActions,
   type Member,
   type Open,
   type Progress,
@@ -44,19 +44,22 @@ export interface Entry {
   readonly progress: Progress;
 }
 
-export const entriesOf = ({ open }: Pick<Known, 'open'>): readonly Entry[] =>
+export const entriesOf = ({ open }: Pick<KnownActions, 'open'>): readonly Entry[] =>
   Object.values(open).flatMap((one) =>
     Object.entries(one.nodes).map(([node, progress]): Entry => ({ open: one, node, progress })),
   );
 
-interface About {
-  readonly uid: Known['uid'];
+interface ActionRef {
+  readonly uid: KnownActions['uid'];
   readonly requestId: string;
   readonly action: NodeActionKind;
   readonly node: Member['name'];
 }
 
-export const aboutOf = ({ uid }: Pick<Known, 'uid'>, { open, node }: Pick<Entry, 'open' | 'node'>): About => ({
+export const aboutOf = (
+  { uid }: Pick<KnownActions, 'uid'>,
+  { open, node }: Pick<Entry, 'open' | 'node'>,
+): ActionRef => ({
   uid,
   requestId: open.requestId,
   action: open.action,
@@ -64,10 +67,10 @@ export const aboutOf = ({ uid }: Pick<Known, 'uid'>, { open, node }: Pick<Entry,
 });
 
 /** A cordon of the request exists that must be removed. */
-const isStillCordoned = ({ cordons: standing }: Known, { open, node }: Entry): boolean =>
+const isStillCordoned = ({ cordons: standing }: KnownActions, { open, node }: Entry): boolean =>
   standing[node]?.requestId === open.requestId;
 
-const isDone = (state: Known, entry: Entry): boolean => {
+const isDone = (state: KnownActions, entry: Entry): boolean => {
   const { open, progress } = entry;
   switch (open.action) {
     case 'cordon':
@@ -93,20 +96,20 @@ export const drainMomentOf = ({ open, node }: Pick<Entry, 'open' | 'node'>): Mom
 });
 
 /** When the time limit of a drain starts: after its hooks have completed. */
-export const drainSinceOf = ({ hooks }: Known, entry: Entry): string | null => {
+export const drainSinceOf = ({ hooks }: KnownActions, entry: Entry): string | null => {
   const { startedAt } = entry.progress;
   const letGoAt = lastAnswerAt(hooks, drainMomentOf(entry));
   return startedAt === null || letGoAt === null || letGoAt < startedAt ? startedAt : letGoAt;
 };
 
 /** Whether hooks block its drain: nothing was done to the node yet. */
-const isDrainHeld = ({ hooks }: Known, entry: Entry): boolean => {
+const isDrainHeld = ({ hooks }: KnownActions, entry: Entry): boolean => {
   const { startedAt, cordoned } = entry.progress;
   return drains(entry.open) && startedAt !== null && cordoned === null && isHeld(hooks, drainMomentOf(entry));
 };
 
 /** Whether a reboot waits for its agent, or the node for its turn or for hooks. */
-const waits = (state: Known, entry: Entry): boolean => {
+const waits = (state: KnownActions, entry: Entry): boolean => {
   const { startedAt, askedRevision, rebootingSince } = entry.progress;
   return startedAt === null || isDrainHeld(state, entry) || (askedRevision !== null && rebootingSince === null);
 };
@@ -115,13 +118,13 @@ const waits = (state: Known, entry: Entry): boolean => {
  * Whether the node has booted since the request, known before anything is done to it or while it is drained. Once the
  * agent is asked for the reboot, only the agent compares boots.
  */
-const hasBootedSince = ({ members }: Known, { open, node, progress }: Entry): boolean => {
+const hasBootedSince = ({ members }: KnownActions, { open, node, progress }: Entry): boolean => {
   const { bootId = null, bootedAt = null } = members[node] ?? {};
   if (open.action !== 'reboot' || progress.askedRevision !== null || bootedAt === null) return false;
   return bootId !== progress.bootId && Date.parse(bootedAt) > Date.parse(open.requestedAt);
 };
 
-const voidReasonOf = (state: Known, entry: Entry, now: string): VoidReason | undefined => {
+const voidReasonOf = (state: KnownActions, entry: Entry, now: string): VoidReason | undefined => {
   const { open, node, progress } = entry;
   if (state.members[node] === undefined) return 'NodeGone';
   if (progress.booted === 'before' || hasBootedSince(state, entry)) return 'BootedSince';
@@ -130,7 +133,7 @@ const voidReasonOf = (state: Known, entry: Entry, now: string): VoidReason | und
   return now >= open.expiresAt && waits(state, entry) ? 'Expired' : undefined;
 };
 
-const failureOf = (state: Known, { open, node, progress }: Entry, now: string): string | undefined => {
+const failureOf = (state: KnownActions, { open, node, progress }: Entry, now: string): string | undefined => {
   const { rebootingSince, readyAgain, startedAt, uncordoned } = progress;
   if (open.action === 'uncordon' && startedAt !== null && !uncordoned && state.cordons[node] === undefined)
     return 'it was not cordoned through Fairlead; kubectl uncordon undoes what others did';
@@ -143,7 +146,7 @@ const failureOf = (state: Known, { open, node, progress }: Entry, now: string): 
 };
 
 /** How the request ended on a node; undefined: it has not. */
-const endOf = (state: Known, entry: Entry, now: string): ActionFact | undefined => {
+const endOf = (state: KnownActions, entry: Entry, now: string): ActionFact | undefined => {
   const about = aboutOf(state, entry);
   const { open, node, progress } = entry;
   if (isDone(state, entry)) {
@@ -158,19 +161,19 @@ const endOf = (state: Known, entry: Entry, now: string): ActionFact | undefined 
   return { type: 'NodeActionFailed', data: { ...about, cause: { operation: open.action, target: node, message } } };
 };
 
-const controlPlanesOf = ({ members }: Known): readonly Member[] =>
+const controlPlanesOf = ({ members }: KnownActions): readonly Member[] =>
   Object.values(members).filter(({ role }) => role === 'control-plane');
 
 const isWell = ({ ready, lost, leaving }: Member): boolean => ready && !lost && !leaving;
 
 /** C8: etcd must have its quorum without the node. A single control plane has no quorum to lose. */
-const losesQuorum = (state: Known, { name }: Member): boolean => {
+const losesQuorum = (state: KnownActions, { name }: Member): boolean => {
   const all = controlPlanesOf(state);
   const others = all.filter((one) => one.name !== name && isWell(one)).length;
   return all.length > 1 && others < majorityOf(all.length);
 };
 
-const hindranceOf = (state: Known, { open }: Entry, member: Member): PostponedReason | undefined => {
+const blockingWork = (state: KnownActions, { open }: Entry, member: Member): PostponedReason | undefined => {
   if (state.restoring) return 'RestoreInProgress';
   if (state.upgrading) return 'UpgradeInProgress';
   if (isChanging(member)) return 'NodeChanging';
@@ -187,7 +190,7 @@ interface Down {
   readonly worker: number;
 }
 
-const downOf = (state: Known): Down => {
+const downOf = (state: KnownActions): Down => {
   const down = entriesOf(state).filter(({ open, progress }) => takesDown(open) && progress.startedAt !== null);
   const count = (role: Member['role']): number => down.filter(({ node }) => state.members[node]?.role === role).length;
   return { 'control-plane': count('control-plane'), worker: count('worker') };
@@ -197,14 +200,14 @@ const hasRoom = ({ open }: Entry, { role }: Member, down: Down): boolean =>
   !takesDown(open) || down[role] < (role === 'control-plane' ? 1 : open.maxUnavailable);
 
 /** Nodes that can begin within the limits, and nodes that cannot, with the reason. */
-const starts = (state: Known): readonly ActionFact[] => {
+const starts = (state: KnownActions): readonly ActionFact[] => {
   const facts: ActionFact[] = [];
   const down = { ...downOf(state) };
   for (const entry of entriesOf(state)) {
     const { open, node, progress } = entry;
     const member = state.members[node];
     if (progress.startedAt !== null || member === undefined || open.cancelled) continue;
-    const reason = hindranceOf(state, entry, member);
+    const reason = blockingWork(state, entry, member);
     if (reason !== undefined) {
       if (reason !== progress.postponed)
         facts.push({ type: 'NodeActionPostponed', data: { ...aboutOf(state, entry), reason } });
@@ -218,14 +221,14 @@ const starts = (state: Known): readonly ActionFact[] => {
 };
 
 /** Facts that follow from the state and the time. */
-export const factsOf = (state: Known, now: string): readonly ActionFact[] => {
+export const factsOf = (state: KnownActions, now: string): readonly ActionFact[] => {
   if (state.life === 'deleting') return [];
   const ends = entriesOf(state).flatMap((entry) => endOf(state, entry, now) ?? []);
   return ends.length > 0 || state.life !== 'ready' ? ends : starts(state);
 };
 
 /** Hooks before and after drains that are due, now or later. */
-const nextCalls = (state: Known) => {
+const nextCalls = (state: KnownActions) => {
   const held = entriesOf(state).filter((entry) => isDrainHeld(state, entry));
   return [...held.map(drainMomentOf), ...(state.hooks?.passed ?? [])].flatMap(
     (moment) => nextCall(state.hooks, moment) ?? [],
@@ -236,14 +239,14 @@ const nextCalls = (state: Known) => {
 const HOOKS_AT_ONCE_MAX = 5;
 
 /** Hooks that are due now. */
-export const hookCalls = (state: Known, now: string): readonly HookCall[] =>
+export const hookCalls = (state: KnownActions, now: string): readonly HookCall[] =>
   nextCalls(state)
     .filter(({ at }) => at === null || at <= now)
     .slice(0, HOOKS_AT_ONCE_MAX)
     .map(({ call }) => call);
 
 /** Times at which the state changes without an event. */
-export const momentsOf = (state: Known): readonly string[] => [
+export const momentsOf = (state: KnownActions): readonly string[] => [
   ...entriesOf(state).flatMap(({ open, progress }) => [
     open.expiresAt,
     ...(progress.rebootingSince === null ? [] : [later(progress.rebootingSince, REBOOT_LIMIT_MS)]),
@@ -254,7 +257,7 @@ export const momentsOf = (state: Known): readonly string[] => [
 /** The next step of an active request on a node. */
 export type Step = 'CordonNode' | 'DrainNode' | 'AllowReboot' | 'UncordonNode';
 
-export const stepOf = (state: Known, entry: Entry): Step | undefined => {
+export const stepOf = (state: KnownActions, entry: Entry): Step | undefined => {
   const { open, node, progress } = entry;
   if (progress.startedAt === null) return undefined;
   if (cordons(open) && progress.cordoned === null) return isDrainHeld(state, entry) ? undefined : 'CordonNode';

@@ -2,7 +2,7 @@ import type { ClusterUid, HookPoint, NodeActionKind, NodeName, RebootCondition }
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { actions, type RecordAction } from './actions.decider.js';
 import { aboutOf, entriesOf, factsOf, hookCalls, momentsOf, stepOf, type Entry, type Step } from './actions.planner.js';
-import type { Actions, Known } from './actions.state.js';
+import type { Actions, KnownActions } from './actions.state.js';
 
 /** Data of every task: the request and the node. */
 export interface ActionTask {
@@ -40,7 +40,7 @@ const REASONS: Readonly<Record<Step, string>> = {
   UncordonNode: 'someone asked for it, or the reboot is over',
 };
 
-const stepping = (state: Known, entry: Entry): readonly Task[] => {
+const stepping = (state: KnownActions, entry: Entry): readonly Task[] => {
   const step = stepOf(state, entry);
   if (step === undefined) return [];
   const { open, node, progress } = entry;
@@ -61,10 +61,10 @@ const stepping = (state: Known, entry: Entry): readonly Task[] => {
   }
 };
 
-const isUnderWay = ({ open }: Known, requestId: string, node: string): boolean =>
+const isUnderWay = ({ open }: KnownActions, requestId: string, node: string): boolean =>
   open[requestId]?.nodes[node] !== undefined;
 
-const asking = (state: Known, now: string): readonly Task[] =>
+const asking = (state: KnownActions, now: string): readonly Task[] =>
   hookCalls(state, now).flatMap(({ point, node, operation: requestId, hook: { name: hook }, attempt }) => {
     if (node === undefined || requestId === undefined) return [];
     const data: CallNodeActionHook = { uid: state.uid, requestId, node, point, hook };
@@ -73,7 +73,7 @@ const asking = (state: Known, now: string): readonly Task[] =>
   });
 
 /** Tasks that remove what a finished request left on a node. */
-const cleaning = (state: Known): readonly Task[] => {
+const cleaning = (state: KnownActions): readonly Task[] => {
   const { uid, cordons, permitted } = state;
   const lifted = Object.entries(cordons).filter(
     ([node, { requestId, stays }]) => !stays && !isUnderWay(state, requestId, node),

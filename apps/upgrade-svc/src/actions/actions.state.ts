@@ -80,7 +80,7 @@ export interface Cordon {
   readonly stays: boolean;
 }
 
-export interface Known extends Lifecycle {
+export interface KnownActions extends Lifecycle {
   readonly status: 'known';
   readonly uid: ClusterUid;
   readonly members: Members<Member>;
@@ -97,7 +97,7 @@ export interface Known extends Lifecycle {
   readonly hooks?: HookState;
 }
 
-export type Actions = { readonly status: 'absent' } | Known;
+export type Actions = { readonly status: 'absent' } | KnownActions;
 
 export const ABSENT: Actions = { status: 'absent' };
 

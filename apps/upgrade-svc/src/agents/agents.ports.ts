@@ -18,7 +18,7 @@ export interface AgentChannel {
   /** Sends to the agent of that node, wherever it is connected; lost while it is away. */
   send(address: NodeAddress, output: AgentOutput, message: unknown): void;
   /**
-   * The newest event on each matching subject, oldest first. Rejects with WorldFailure while the log is unavailable.
+   * The newest event on each matching subject, oldest first. Rejects with ExternalFailure while the log is unavailable.
    */
   newest(filters: readonly string[]): Promise<readonly StoredEvent[]>;
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import {
   Inject,
   Injectable,
@@ -60,7 +60,7 @@ export class FactsRecorder implements OnApplicationBootstrap, BeforeApplicationS
       this.answer(stated, rejection);
       message.done();
     } catch (error) {
-      if (!(error instanceof WorldFailure)) this.logger.error(`${message.subject}: ${wordsOf(error)}`);
+      if (!(error instanceof ExternalFailure)) this.logger.error(`${message.subject}: ${wordsOf(error)}`);
       message.later(RETRY_MS);
     }
   }

@@ -1,4 +1,4 @@
-import { eventSubject, isRefusal, WorldFailure, type NodeAddress, type StoredEvent } from '@fairlead/contracts';
+import { eventSubject, isRefusal, ExternalFailure, type NodeAddress, type StoredEvent } from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
@@ -30,7 +30,7 @@ export class FactsLog {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Resolves once the fact is in the log. Rejects with WorldFailure while the log is unavailable. */
+  /** Resolves once the fact is in the log. Rejects with ExternalFailure while the log is unavailable. */
   async record({ address, id, time, desired, fact }: StatedFact): Promise<void> {
     const { namespace, cluster, node } = address;
     const now = this.clock.now().toISOString();
@@ -49,7 +49,7 @@ export class FactsLog {
       { actor: `node/${node}`, ...because, observed },
     );
     if (isRefusal(outcome))
-      throw new WorldFailure({ operation: 'record a fact', target: node, message: outcome.message });
+      throw new ExternalFailure({ operation: 'record a fact', target: node, message: outcome.message });
   }
 
   /** Remembers a request to a node, which facts that result from it name even after later requests. */

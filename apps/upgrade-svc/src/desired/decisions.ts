@@ -1,10 +1,10 @@
-import { isRefusal, WorldFailure, type Fact, type NodeName } from '@fairlead/contracts';
+import { isRefusal, ExternalFailure, type Fact, type NodeName } from '@fairlead/contracts';
 import type { Command, Decider } from '@fairlead/event-sourcing';
 import type { Handle, Job } from '@fairlead/event-sourcing/jetstream';
 import { desired, type DesiredCommand } from './desired.decider.js';
 
 /** The parts of a job that a decision needs. */
-type About = Pick<Job, 'namespace' | 'cluster' | 'cause'>;
+type JobOrigin = Pick<Job, 'namespace' | 'cluster' | 'cause'>;
 
 interface Decision<State, C extends Command, E extends Fact> {
   readonly decider: Decider<State, C, E>;
@@ -18,17 +18,22 @@ interface Decision<State, C extends Command, E extends Fact> {
  */
 export const decideFor = async <State, C extends Command, E extends Fact>(
   handle: Handle,
-  { namespace, cluster, cause }: About,
+  { namespace, cluster, cause }: JobOrigin,
   { decider, context, command }: Decision<State, C, E>,
 ): Promise<State> => {
   const decided = await handle(decider, { namespace, cluster, context }, command, cause);
   if (!isRefusal(decided)) return decided.state;
   const { message, code } = decided;
   const target = `${namespace}/${cluster} ${context}`;
-  throw new WorldFailure({ operation: command.type, target, message, retryable: code === 'conflict.concurrent' });
+  throw new ExternalFailure({ operation: command.type, target, message, retryable: code === 'conflict.concurrent' });
 };
 
 /** Decides the desired state of a node in the node's own stream. */
-export const sayToNode = async (handle: Handle, job: About, node: NodeName, command: DesiredCommand): Promise<void> => {
+export const sayToNode = async (
+  handle: Handle,
+  job: JobOrigin,
+  node: NodeName,
+  command: DesiredCommand,
+): Promise<void> => {
   await decideFor(handle, job, { decider: desired, context: `desired-${node}`, command });
 };

@@ -1,4 +1,4 @@
-import { refuse, WorldFailure, type RefusalCode } from '@fairlead/contracts';
+import { refuse, ExternalFailure, type RefusalCode } from '@fairlead/contracts';
 import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { describe, expect, it } from '@jest/globals';
 import { uid } from '../nodes/nodes.fixtures.js';
@@ -17,7 +17,7 @@ const refusedWith = async (code: RefusalCode): Promise<unknown> => {
 describe('a decision that a job makes', () => {
   it('is retried after a concurrent write, and ends the job if it is refused', async () => {
     const quicker = await refusedWith('conflict.concurrent');
-    expect(quicker).toBeInstanceOf(WorldFailure);
+    expect(quicker).toBeInstanceOf(ExternalFailure);
     expect(quicker).toMatchObject({
       operation: 'WithdrawPermission',
       target: 'default/demo desired-demo-w-1',

@@ -1,4 +1,4 @@
-import { isRefusal, softwareOf, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { isRefusal, softwareOf, ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { findRelease } from '@fairlead/domain';
 import { HANDLE, OnTask, type Handle, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { InstallationReleases } from '@fairlead/service-kit';
@@ -27,7 +27,7 @@ export class DesiredEffects {
     const own = await this.releases.latest();
     const release = findRelease(own, version);
     if (release === undefined)
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'set the desired versions',
         target: task.cluster,
         message: `Kubernetes ${version} is not among the known releases`,

@@ -1,4 +1,4 @@
-import { releaseOf, WorldFailure, type KubernetesRelease, type NodeName } from '@fairlead/contracts';
+import { releaseOf, ExternalFailure, type KubernetesRelease, type NodeName } from '@fairlead/contracts';
 import { NO_OWN_RELEASES, type OwnReleases } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { uid } from '../nodes/nodes.fixtures.js';
@@ -48,5 +48,5 @@ describe('the software of a new node', () => {
   });
 
   it('cannot be decided for an unknown release', () =>
-    expect(saidFor('v1.2.3', NO_OWN_RELEASES)).rejects.toThrow(WorldFailure));
+    expect(saidFor('v1.2.3', NO_OWN_RELEASES)).rejects.toThrow(ExternalFailure));
 });

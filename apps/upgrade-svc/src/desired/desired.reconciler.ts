@@ -54,21 +54,21 @@ export interface WithdrawPermissions {
   readonly nodes: readonly NodeName[];
 }
 
-type Known = Extract<Desired, { readonly status: 'desired' }>;
+type KnownDesired = Extract<Desired, { readonly status: 'desired' }>;
 
-type Named = Readonly<Record<string, readonly NodeName[]>>;
+type NodesByRevision = Readonly<Record<string, readonly NodeName[]>>;
 
 const without = (nodes: readonly NodeName[], gone: NodeName): readonly NodeName[] =>
   nodes.filter((name) => name !== gone);
 
-const unsetWithout = ({ unset }: Known, gone: NodeName): Known['unset'] =>
+const unsetWithout = ({ unset }: KnownDesired, gone: NodeName): KnownDesired['unset'] =>
   Object.fromEntries(
     Object.entries(unset)
       .map(([id, batch]) => [id, { ...batch, nodes: without(batch.nodes, gone) }] as const)
       .filter(([, { nodes }]) => nodes.length > 0),
   );
 
-const madeWithout = ({ made }: Known, gone: NodeName): Named =>
+const madeWithout = ({ made }: KnownDesired, gone: NodeName): NodesByRevision =>
   Object.fromEntries(
     Object.entries(made)
       .map(([id, nodes]) => [id, without(nodes, gone)] as const)
@@ -76,9 +76,9 @@ const madeWithout = ({ made }: Known, gone: NodeName): Named =>
   );
 
 const set = (
-  state: Known,
+  state: KnownDesired,
   { node, changesAllowed, changesAllowedUntil, change }: EventData<'DesiredVersionsSet'>,
-): Known => {
+): KnownDesired => {
   const isInTheMaking = changesAllowed && changesAllowedUntil === undefined && change === undefined;
   const others = without(state.inTheMaking, node);
   return {
@@ -89,7 +89,7 @@ const set = (
   };
 };
 
-const gone = (state: Known, node: NodeName): Known => ({
+const gone = (state: KnownDesired, node: NodeName): KnownDesired => ({
   ...state,
   unset: unsetWithout(state, node),
   made: madeWithout(state, node),
@@ -97,7 +97,7 @@ const gone = (state: Known, node: NodeName): Known => ({
   kept: without(state.kept, node),
 });
 
-const coming = (state: Known, { plan }: EventData<'UpgradePlanned'>): Known => ({
+const coming = (state: KnownDesired, { plan }: EventData<'UpgradePlanned'>): KnownDesired => ({
   ...state,
   coming: Object.fromEntries(
     plan.operations.flatMap(({ kind, id, to }) =>
@@ -109,13 +109,13 @@ const coming = (state: Known, { plan }: EventData<'UpgradePlanned'>): Known => (
   ),
 });
 
-const surging = (state: Known, { upgradeId, operation, pool }: EventData<'SurgeRequested'>): Known => ({
+const surging = (state: KnownDesired, { upgradeId, operation, pool }: EventData<'SurgeRequested'>): KnownDesired => ({
   ...state,
   surges: { ...state.surges, [`${upgradeId}/${pool}`]: state.bookings[`${upgradeId}/${operation}`] ?? {} },
 });
 
 /** Surge nodes have the target of their upgrade from the start; those of one surge are batched. */
-const batchOf = (state: Known, machines: readonly Machine[]): Batch => {
+const batchOf = (state: KnownDesired, machines: readonly Machine[]): Batch => {
   const [first] = machines;
   const replaced = first === undefined ? undefined : state.replaced?.[first.pool];
   if (replaced !== undefined) return { nodes: machines.map(({ name }) => name), ...replaced };
@@ -123,7 +123,7 @@ const batchOf = (state: Known, machines: readonly Machine[]): Batch => {
   return { nodes: machines.map(({ name }) => name), version: state.version, software: surge ?? {} };
 };
 
-const evolveKnown = (state: Known, event: StoredEvent): Desired => {
+const evolveKnown = (state: KnownDesired, event: StoredEvent): Desired => {
   switch (event.type) {
     case 'VmsCreated': {
       const { machines } = event.data;

@@ -1,4 +1,4 @@
-import { UPGRADE_TAINT, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { UPGRADE_TAINT, ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { NodeDrain, rulesFor, type DrainLook } from '@fairlead/kubernetes/drain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
@@ -82,7 +82,7 @@ export class EmptyEffects {
     const byPlan = await cluster.cordon(node, task.data.upgradeId);
     if (byPlan === undefined && viewOf(task).cluster.extra[node] !== undefined) return undefined;
     if (byPlan === undefined)
-      throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
+      throw new ExternalFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
     await recordFacts(task, this.clock, { type: 'NodeCordoned', data: { ...whereOf(task), node, byPlan } });
     return this.clock.now().toISOString();
   }
@@ -97,7 +97,7 @@ export class EmptyEffects {
     const to = members.find((member) => member.node === moveEtcdLeader);
     if (leader === node) {
       if (to === undefined || !to.healthy)
-        throw new WorldFailure({
+        throw new ExternalFailure({
           operation: 'move the leader of etcd',
           target: node,
           message: `the member on ${moveEtcdLeader} is not healthy`,

@@ -2,9 +2,9 @@ import { without, type EventData, type NodeName, type StoredEvent } from '@fairl
 import { NO_HOLDS, withHold } from '../holds/holds.js';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import { RECURRENCES_MAX } from './drift.planner.js';
-import { ABSENT, type DriftState, type Known } from './drift.state.js';
+import { ABSENT, type DriftState, type KnownDrift } from './drift.state.js';
 
-const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
+const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): KnownDrift => ({
   status: 'known',
   uid,
   ...BUILDING,
@@ -18,10 +18,10 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   requests: 0,
 });
 
-const asDesired = (state: Known, node: NodeName): Known =>
+const asDesired = (state: KnownDrift, node: NodeName): KnownDrift =>
   state.drifts[node] === undefined ? state : { ...state, drifts: without(state.drifts, node) };
 
-const gone = (state: Known, node: NodeName): Known => ({
+const gone = (state: KnownDrift, node: NodeName): KnownDrift => ({
   ...asDesired(state, node),
   repairs: without(state.repairs, node),
   past: without(state.past, node),
@@ -29,7 +29,7 @@ const gone = (state: Known, node: NodeName): Known => ({
   pools: without(state.pools, node),
 });
 
-const requested = (state: Known, { data, meta }: StoredEvent<'DriftRepairRequested'>): Known => {
+const requested = (state: KnownDrift, { data, meta }: StoredEvent<'DriftRepairRequested'>): KnownDrift => {
   const { node, requestId, items } = data;
   const before = state.past[node] ?? {};
   const counted = Object.fromEntries(
@@ -44,20 +44,20 @@ const requested = (state: Known, { data, meta }: StoredEvent<'DriftRepairRequest
   };
 };
 
-const permitted = (state: Known, { node, repair }: EventData<'DesiredVersionsSet'>): Known => {
+const permitted = (state: KnownDrift, { node, repair }: EventData<'DesiredVersionsSet'>): KnownDrift => {
   const open = state.repairs[node];
   if (open === undefined || open.isPermitted || open.requestId !== repair) return state;
   return { ...state, repairs: { ...state.repairs, [node]: { ...open, isPermitted: true } } };
 };
 
 /** Declaring repairs again starts them at once. */
-const declared = (state: Known, { spec: { drift } }: EventData<'ClusterSpecChanged'>): Known => {
+const declared = (state: KnownDrift, { spec: { drift } }: EventData<'ClusterSpecChanged'>): KnownDrift => {
   const isReportedOnly = drift === 'report';
   if (isReportedOnly === state.isReportedOnly) return state;
   return { ...state, isReportedOnly, suspended: {}, past: {} };
 };
 
-const evolveNodes = (state: Known, event: StoredEvent): Known => {
+const evolveNodes = (state: KnownDrift, event: StoredEvent): KnownDrift => {
   switch (event.type) {
     case 'VmsPlanned': {
       const planned = Object.fromEntries(event.data.machines.map(({ name, pool }) => [name, pool]));

@@ -1,7 +1,7 @@
 import type { Fact } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { heldBecause } from '../holds/holds.js';
-import { itemsOf, type Drift, type Known, type Repair } from './drift.state.js';
+import { itemsOf, type Drift, type KnownDrift, type Repair } from './drift.state.js';
 
 export type DriftFact = Fact<'DriftRepairRequested' | 'DriftRepaired' | 'DriftRepairSuspended'>;
 
@@ -14,7 +14,7 @@ export const REPAIR_LIMIT_MS = 5 * MINUTE_MS;
 /** How long such a node is not repaired. */
 export const SUSPENSION_MS = 60 * MINUTE_MS;
 
-const ended = (state: Known, now: string): readonly DriftFact[] =>
+const ended = (state: KnownDrift, now: string): readonly DriftFact[] =>
   Object.values(state.repairs).flatMap(({ node, requestId, at }): readonly DriftFact[] => {
     const { uid } = state;
     const drift = state.drifts[node];
@@ -24,14 +24,14 @@ const ended = (state: Known, now: string): readonly DriftFact[] =>
   });
 
 /** How often the most frequently repaired item was repaired within the window. */
-const repairsOf = ({ past }: Known, drift: Drift, now: string): number => {
+const repairsOf = ({ past }: KnownDrift, drift: Drift, now: string): number => {
   const since = later(now, -WINDOW_MS);
   const counts = itemsOf(drift).map((item) => (past[drift.node]?.[item] ?? []).filter((at) => at > since).length);
   return Math.max(0, ...counts);
 };
 
 const suspended = (
-  state: Known,
+  state: KnownDrift,
   drift: Drift,
   now: string,
   reason: 'Recurring' | 'NotRepaired',
@@ -44,13 +44,13 @@ const suspended = (
 });
 
 /** Differences that need a drain are only reported, as are those of held nodes. */
-const mayRepair = (state: Known, { node, differences }: Drift, now: string): boolean =>
+const mayRepair = (state: KnownDrift, { node, differences }: Drift, now: string): boolean =>
   state.repairs[node] === undefined &&
   (state.suspended[node] ?? now) <= now &&
   heldBecause(state.holds, { name: node, pool: state.pools[node] ?? '' }) === undefined &&
   differences.every(({ needsDrain }) => needsDrain !== true);
 
-const begun = (state: Known, now: string): readonly DriftFact[] => {
+const begun = (state: KnownDrift, now: string): readonly DriftFact[] => {
   if (state.isReportedOnly || state.life !== 'ready' || state.upgrading || state.restoring) return [];
   const due = Object.values(state.drifts).filter((drift) => mayRepair(state, drift, now));
   return due.map((drift, at) => {
@@ -64,17 +64,17 @@ const begun = (state: Known, now: string): readonly DriftFact[] => {
 };
 
 /** The facts that are due for nodes with drift. */
-export const driftFacts = (state: Known, now: string): readonly DriftFact[] => {
+export const driftFacts = (state: KnownDrift, now: string): readonly DriftFact[] => {
   const ends = ended(state, now);
   return ends.length > 0 ? ends : begun(state, now);
 };
 
 /** Repairs whose agents have no permission yet. */
-export const openRepairs = ({ repairs, life }: Known): readonly Repair[] =>
+export const openRepairs = ({ repairs, life }: KnownDrift): readonly Repair[] =>
   life === 'deleting' ? [] : Object.values(repairs).filter(({ isPermitted }) => !isPermitted);
 
 /** Times at which facts become due without an event. */
-export const driftMoments = ({ repairs, suspended: until, drifts }: Known): readonly string[] => [
+export const driftMoments = ({ repairs, suspended: until, drifts }: KnownDrift): readonly string[] => [
   ...Object.values(repairs).map(({ at }) => later(at, REPAIR_LIMIT_MS)),
   ...Object.entries(until).flatMap(([node, moment]) => (drifts[node] === undefined ? [] : [moment])),
 ];

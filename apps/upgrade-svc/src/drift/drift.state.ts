@@ -17,7 +17,7 @@ export interface Repair {
   readonly isPermitted: boolean;
 }
 
-export interface Known extends Lifecycle {
+export interface KnownDrift extends Lifecycle {
   readonly status: 'known';
   readonly uid: ClusterUid;
   readonly isReportedOnly: boolean;
@@ -33,7 +33,7 @@ export interface Known extends Lifecycle {
   readonly requests: number;
 }
 
-export type DriftState = { readonly status: 'absent' } | Known;
+export type DriftState = { readonly status: 'absent' } | KnownDrift;
 
 export const ABSENT: DriftState = { status: 'absent' };
 

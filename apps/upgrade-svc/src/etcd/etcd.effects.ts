@@ -1,4 +1,4 @@
-import { EXTERNAL_ETCD, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { inTime } from '@fairlead/service-kit';
 import { createHash, randomUUID, type Hash } from 'node:crypto';
 import type { NodeView, PodView, Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
@@ -202,7 +202,7 @@ export class Etcd {
         failure = error;
       }
     }
-    if (failure instanceof WorldFailure) throw failure;
+    if (failure instanceof ExternalFailure) throw failure;
     throw this.failure(operation, 'etcd', failure instanceof Error ? failure.message : String(failure));
   }
 
@@ -219,8 +219,8 @@ export class Etcd {
     throw this.failure(words, pod.node, stderr.trim() === '' ? `exit code ${String(exitCode)}` : stderr.trim());
   }
 
-  private failure(operation: string, target: string, message: string): WorldFailure {
-    return new WorldFailure({ operation, target, message });
+  private failure(operation: string, target: string, message: string): ExternalFailure {
+    return new ExternalFailure({ operation, target, message });
   }
 }
 

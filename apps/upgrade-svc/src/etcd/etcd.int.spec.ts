@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { controlPlane, startLabCluster, type LabCluster } from '../../../../libs/kubernetes/test/lab.cluster.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
 import type { Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
@@ -105,6 +105,6 @@ describe('etcd, through its own containers', () => {
 
   it('fails with the error of etcd if it has no quorum', async () => {
     for (const index of [2, 3]) lab.simulated.etcd.set(controlPlane(index), { running: false });
-    await expect(facts()).rejects.toBeInstanceOf(WorldFailure);
+    await expect(facts()).rejects.toBeInstanceOf(ExternalFailure);
   });
 });

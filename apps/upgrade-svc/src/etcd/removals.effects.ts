@@ -1,4 +1,4 @@
-import { WorldFailure, type Cause, type EventData, type Fact, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type Cause, type EventData, type Fact, type NodeName } from '@fairlead/contracts';
 import { majorityOf } from '@fairlead/domain';
 import { OnTask, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
@@ -10,7 +10,7 @@ import { Etcd } from './etcd.effects.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { removalSnapshot, type RemovalCommand, type Removals } from './removals.decider.js';
 import type { PrepareRemoval, WatchRemoval } from './removals.reconciler.js';
-import type { SnapshotKeeper, Taken } from './snapshot.keeper.js';
+import type { SnapshotKeeper, TakenSnapshot } from './snapshot.keeper.js';
 
 type RemovalTask = TaskContext<Removals, RemovalCommand, PrepareRemoval>;
 type WatchTask = TaskContext<Removals, RemovalCommand, WatchRemoval>;
@@ -116,13 +116,17 @@ export class RemovalsEffects {
       return await new Etcd(cluster, signal).facts(await cluster.nodes());
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof WorldFailure) return undefined;
+      if (error instanceof ExternalFailure) return undefined;
       throw error;
     }
   }
 }
 
-const removalSaved = (uid: PrepareRemoval['uid'], snapshot: string, taken: Taken): Fact<'EtcdSnapshotTaken'> => ({
+const removalSaved = (
+  uid: PrepareRemoval['uid'],
+  snapshot: string,
+  taken: TakenSnapshot,
+): Fact<'EtcdSnapshotTaken'> => ({
   type: 'EtcdSnapshotTaken',
   data: { uid, requestId: snapshot, upgradeId: null, operation: null, snapshot, ...taken },
 });

@@ -1,4 +1,4 @@
-import { AGENT_PATHS, WorldFailure, type EtcdChange, type NodeChange, type NodeName } from '@fairlead/contracts';
+import { AGENT_PATHS, ExternalFailure, type EtcdChange, type NodeChange, type NodeName } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
@@ -70,7 +70,7 @@ export class RestoreEffects {
       return b3EtcdHealthy({ nodes, etcd }).find(({ facts }) => facts['members'] !== nodes.length)?.sentence;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof WorldFailure) return error.message;
+      if (error instanceof ExternalFailure) return error.message;
       throw error;
     }
   }

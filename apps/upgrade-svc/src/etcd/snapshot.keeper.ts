@@ -2,7 +2,7 @@ import {
   oldestVersion,
   parseVersion,
   streamSubject,
-  WorldFailure,
+  ExternalFailure,
   type EventData,
   type NodeName,
 } from '@fairlead/contracts';
@@ -13,7 +13,7 @@ import type { PodView, UpgradeCluster } from '../kubernetes/kubernetes.ports.js'
 import { versionOfImage } from '../kubernetes/image.version.js';
 import { Etcd } from './etcd.effects.js';
 
-export type Taken = Pick<
+export type TakenSnapshot = Pick<
   EventData<'EtcdSnapshotTaken'>,
   'node' | 'sha256' | 'bytes' | 'revision' | 'keys' | 'dataRef' | 'kubernetesVersion' | 'etcdVersion'
 >;
@@ -53,7 +53,7 @@ export class SnapshotKeeper {
    * Saves a snapshot under this name, replacing an existing one. Snapshots of a cluster are taken one after another,
    * because each needs disk space on a control plane.
    */
-  async save(cluster: UpgradeCluster, snapshot: string, owner: Owner, signal: AbortSignal): Promise<Taken> {
+  async save(cluster: UpgradeCluster, snapshot: string, owner: Owner, signal: AbortSignal): Promise<TakenSnapshot> {
     const taken = (this.turns.get(owner.uid) ?? Promise.resolve()).then(async () => {
       signal.throwIfAborted();
       return this.saveNow(cluster, snapshot, owner, signal);
@@ -75,7 +75,7 @@ export class SnapshotKeeper {
     snapshot: string,
     { uid }: Owner,
     signal: AbortSignal,
-  ): Promise<Taken> {
+  ): Promise<TakenSnapshot> {
     const etcd = new Etcd(cluster, signal);
     const facts = await etcd.facts(await cluster.nodes());
     this.refuseLarger(Math.max(...facts.members.map(({ dbBytes }) => dbBytes)), snapshot);
@@ -104,7 +104,7 @@ export class SnapshotKeeper {
   private refuseLarger(bytes: number, snapshot: string): void {
     const { bytesMax } = this.parts;
     if (bytes <= bytesMax) return;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'keep a snapshot of etcd',
       target: snapshot,
       message: `the snapshot has at least ${bytes} bytes, more than the limit of ${bytesMax} (ETCD_SNAPSHOT_MAX_MIB of upgrade-svc). Compact and defragment etcd, or raise the limit`,

@@ -1,4 +1,4 @@
-import { releaseOf, WorldFailure, type GateName } from '@fairlead/contracts';
+import { releaseOf, ExternalFailure, type GateName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { kubeadmManifests } from '@fairlead/kubernetes/kubeadm';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
@@ -114,7 +114,7 @@ export class GatesEffects {
       });
     } catch (error) {
       task.signal.throwIfAborted();
-      if (error instanceof WorldFailure) return fails(error.message, { operation: error.operation });
+      if (error instanceof ExternalFailure) return fails(error.message, { operation: error.operation });
       throw error;
     }
   }

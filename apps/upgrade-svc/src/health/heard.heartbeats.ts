@@ -4,7 +4,7 @@ import type { HeartbeatReport, NodeHeartbeats } from './heartbeats.ports.js';
 import type { HeartbeatListener } from './heartbeats.listener.js';
 import type { ReadHeartbeat } from './last.heartbeat.js';
 
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /**
  * A clock that seems to differ this much is checked twice, because this process may have been busy when the heartbeat
  * arrived.
@@ -42,7 +42,7 @@ export class HeardHeartbeats implements NodeHeartbeats {
       if (read !== undefined) return read;
       const { sinceMs = beganMs } = this.listener;
       if (performance.now() - Math.max(Math.min(sinceMs, beganMs), moment) >= this.limitMs) return undefined;
-      await sleep(LOOK_EVERY_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   }
 }

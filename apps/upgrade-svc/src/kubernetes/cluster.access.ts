@@ -1,4 +1,4 @@
-import { WorldFailure, type SecretRef } from '@fairlead/contracts';
+import { ExternalFailure, type SecretRef } from '@fairlead/contracts';
 import type { SecretStore } from '@fairlead/service-kit';
 import { LRUCache } from 'lru-cache';
 import type { KubernetesApi, UpgradeCluster } from './kubernetes.ports.js';
@@ -36,7 +36,7 @@ export class ClusterAccess {
       this.kubeconfigs.set(uid, kubeconfig);
       return kubeconfig;
     }
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'reach the Kubernetes API',
       target: cluster,
       message: 'the secret with the kubeconfig of the cluster does not exist',

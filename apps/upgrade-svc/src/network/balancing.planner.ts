@@ -78,9 +78,9 @@ export const routerIdsOf = ({
   return ids;
 };
 
-type Named = readonly [name: NodeName, node: BalancingNode];
+type NamedNode = readonly [name: NodeName, node: BalancingNode];
 
-const namedNodes = ({ nodes }: BalancingBasis): readonly Named[] =>
+const namedNodes = ({ nodes }: BalancingBasis): readonly NamedNode[] =>
   Object.entries(nodes) as [NodeName, BalancingNode][];
 
 /**
@@ -92,7 +92,7 @@ const inOrder = (address: string, names: readonly NodeName[]): readonly NodeName
   return names.toSorted((one, other) => weight(one) - weight(other) || (one < other ? -1 : 1));
 };
 
-const ableIn = (basis: BalancingBasis, address: VirtualAddress): readonly Named[] =>
+const ableIn = (basis: BalancingBasis, address: VirtualAddress): readonly NamedNode[] =>
   namedNodes(basis).filter(
     ([, node]) => node.hasAgent && node.address !== '' && address.holders.includes(node.pool as never),
   );

@@ -1,4 +1,4 @@
-import { isRefusal, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { isRefusal, ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import pLimit from 'p-limit';
@@ -38,6 +38,6 @@ export class NetworkEffects {
     const stream = { namespace, cluster, context: `desired-${data.node}` };
     const outcome = await this.handle(desiredNetwork, stream, { type: 'SetDesiredNetwork', data }, cause);
     if (isRefusal(outcome))
-      throw new WorldFailure({ operation: 'SetDesiredNetwork', target: data.node, message: outcome.message });
+      throw new ExternalFailure({ operation: 'SetDesiredNetwork', target: data.node, message: outcome.message });
   }
 }

@@ -2,7 +2,7 @@ import type { DesiredNetwork, NodeLoadBalancing, NodeName } from '@fairlead/cont
 import { balancingOf } from './balancing.planner.js';
 import { firewallOf } from './firewall.planner.js';
 import { revisionOf } from './network.revision.js';
-import type { NetworkBasis, NetworkNode, Said } from './network.state.js';
+import type { NetworkBasis, NetworkNode, AppliedNetworkConfig } from './network.state.js';
 
 /** The revision of a node that was never assigned a configuration. */
 export const NO_REVISION = revisionOf({});
@@ -59,7 +59,10 @@ export const planner = (basis: NetworkBasis): ((node: NetworkNode) => Planned) =
 };
 
 /** Nodes whose network configuration differs from the last assigned one. */
-export const outdated = (basis: NetworkBasis, said: Readonly<Record<string, Said>>): readonly NodeName[] => {
+export const outdated = (
+  basis: NetworkBasis,
+  said: Readonly<Record<string, AppliedNetworkConfig>>,
+): readonly NodeName[] => {
   const plan = planner(basis);
   return Object.entries(basis.nodes).flatMap(([name, node]) =>
     node.hasAgent && plan(node).revision !== (said[name]?.revision ?? NO_REVISION) ? [name as NodeName] : [],

@@ -62,7 +62,7 @@ export interface NetworkBasis {
 }
 
 /** The last configuration assigned to a node, and its result. */
-export interface Said {
+export interface AppliedNetworkConfig {
   readonly revision: string;
   readonly attempt: number;
   readonly failed: boolean;
@@ -73,7 +73,7 @@ export interface Said {
 export interface NetworkState {
   readonly uid: ClusterUid;
   readonly basis: NetworkBasis;
-  readonly said: Readonly<Record<string, Said>>;
+  readonly said: Readonly<Record<string, AppliedNetworkConfig>>;
   /** Nodes that need another configuration, by the event that caused it. */
   readonly due: Readonly<Record<string, Due>>;
 }

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { findRelease, type OwnReleases } from '@fairlead/domain';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock, type InstallationReleases } from '@fairlead/service-kit';
@@ -62,7 +62,7 @@ export class CheckEffects {
     try {
       return checkUpgrade(view, await this.factsWithDryRun(task, own), own);
     } catch (error) {
-      if (!isDeclared(view.upgrade) || !(error instanceof WorldFailure) || task.signal.aborted) throw error;
+      if (!isDeclared(view.upgrade) || !(error instanceof ExternalFailure) || task.signal.aborted) throw error;
       const { operation, target, message } = error;
       return { outcome: 'rejected', findings: [finding('E6.unreachable', { operation, target }, { message })] };
     }

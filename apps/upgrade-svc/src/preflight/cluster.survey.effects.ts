@@ -6,7 +6,7 @@ import {
   parseVersion,
   type StoredEvent,
   streamSubject,
-  WorldFailure,
+  ExternalFailure,
 } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import pLimit from 'p-limit';
@@ -68,7 +68,7 @@ export class ClusterSurvey {
         return await work();
       } catch (error) {
         of.signal.throwIfAborted();
-        if (!(error instanceof WorldFailure)) throw error;
+        if (!(error instanceof ExternalFailure)) throw error;
         unread.push({ ...at, message: error.message });
         return otherwise;
       }

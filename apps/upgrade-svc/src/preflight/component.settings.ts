@@ -1,6 +1,6 @@
 import { ParseFailure, parseKubeletConfiguration, parseYaml } from '@fairlead/parsers';
 import * as z from 'zod';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type {
   Component,
   ComponentSettings,
@@ -53,11 +53,11 @@ const parsed = <T>(schema: z.ZodType<T>, text: string, target: string): T => {
   try {
     return schema.parse(parseYaml(text, { lengthMax: TEXT_LENGTH_MAX, aliases: 'allowed' }));
   } catch (error) {
-    if (error instanceof ParseFailure) throw new WorldFailure({ operation, target, message: error.message });
+    if (error instanceof ParseFailure) throw new ExternalFailure({ operation, target, message: error.message });
     if (!(error instanceof z.ZodError)) throw error;
     const [at] = error.issues;
     const message = `${at?.path.join('.') ?? ''}: ${at?.message ?? 'it is not as kubeadm writes it'}`;
-    throw new WorldFailure({ operation, target, message });
+    throw new ExternalFailure({ operation, target, message });
   }
 };
 
@@ -91,7 +91,7 @@ const installsOf = (configuration: z.infer<typeof ClusterConfiguration>): Kubead
   };
 };
 
-/** `text`: its ClusterConfiguration. Throws WorldFailure if it cannot be parsed. */
+/** `text`: its ClusterConfiguration. Throws ExternalFailure if it cannot be parsed. */
 export const kubeadmConfigOf = (text: string): KubeadmConfig => {
   const configuration = parsed(ClusterConfiguration, text, KUBEADM_CONFIG);
   const { apiServer, controllerManager, scheduler, etcd } = configuration;
@@ -132,7 +132,7 @@ export const gatesArg = (gates: Readonly<Record<string, boolean>>): readonly str
           .join(',')}`,
       ];
 
-/** Feature gates in a component's own configuration. Throws WorldFailure if it cannot be parsed. */
+/** Feature gates in a component's own configuration. Throws ExternalFailure if it cannot be parsed. */
 export const configurationSettings = (component: Component, where: string, text: string): ComponentSettings => ({
   component,
   where,
@@ -143,17 +143,17 @@ const KUBEADM_KUBECONFIG = z.object({
   clusters: z.array(z.object({ cluster: z.object({ server: z.string() }) })).min(1),
 });
 
-/** The API server used by kubeadm's kube-proxy. Throws WorldFailure if the text is not a kubeconfig. */
+/** The API server used by kubeadm's kube-proxy. Throws ExternalFailure if the text is not a kubeconfig. */
 export const kubeProxyServerOf = (text: string): string | null =>
   parsed(KUBEADM_KUBECONFIG, text, 'ConfigMap kube-system/kube-proxy').clusters[0]?.cluster.server ?? null;
 
-/** Digests of the fields of kubelet-config. Throws WorldFailure if it cannot be parsed. */
+/** Digests of the fields of kubelet-config. Throws ExternalFailure if it cannot be parsed. */
 export const kubeletFieldsOf = (text: string): Readonly<Record<string, string>> => {
   try {
     return parseKubeletConfiguration(text, { lengthMax: TEXT_LENGTH_MAX, aliases: 'allowed' }).fields;
   } catch (error) {
     if (!(error instanceof ParseFailure)) throw error;
     const target = 'ConfigMap kube-system/kubelet-config';
-    throw new WorldFailure({ operation: 'read the configuration of components', target, message: error.message });
+    throw new ExternalFailure({ operation: 'read the configuration of components', target, message: error.message });
   }
 };

@@ -23,20 +23,23 @@ export interface DryRunParts {
   readonly lookEveryMs: number;
 }
 
-type Answer = Pick<ClusterFacts, 'dryRun'> & { readonly unread: readonly Unread[] };
+type DryRunResult = Pick<ClusterFacts, 'dryRun'> & { readonly unread: readonly Unread[] };
 
-const notRun = ({ node }: DryRunRequest, message: string): Answer => ({
+const notRun = ({ node }: DryRunRequest, message: string): DryRunResult => ({
   dryRun: null,
   unread: [{ what: `kubeadm's dry run on ${node}`, rule: 'B13', message }],
 });
 
-const answered = (request: DryRunRequest, refusal: DryRunFacts['refusal']): Answer => ({
+const answered = (request: DryRunRequest, refusal: DryRunFacts['refusal']): DryRunResult => ({
   dryRun: { node: request.node, version: request.kubernetes, refusal },
   unread: [],
 });
 
 /** The agent's report: the result of the dry run, or why it did not run. */
-const answerOf = (request: DryRunRequest, { phase, status, message }: EventData<'NodeChangeProgressed'>): Answer => {
+const answerOf = (
+  request: DryRunRequest,
+  { phase, status, message }: EventData<'NodeChangeProgressed'>,
+): DryRunResult => {
   const words = message ?? 'the agent gave no reason';
   if (status === 'failed' && phase === 'stage') return notRun(request, words);
   // An agent of an earlier release stages kubeadm, but does not run it.
@@ -50,7 +53,7 @@ export class KubeadmDryRuns {
   constructor(private readonly parts: DryRunParts) {}
 
   /** Waits for the agent's result; after a crash, returns the result in the log. */
-  async run(task: RolloutContext<CheckUpgrade>, request: DryRunRequest): Promise<Answer> {
+  async run(task: RolloutContext<CheckUpgrade>, request: DryRunRequest): Promise<DryRunResult> {
     const before = await this.answers(task, request);
     const last = before.at(-1);
     const isValid = (at: string): boolean => this.parts.now().getTime() - Date.parse(at) < ANSWER_VALID_MS;
@@ -58,7 +61,7 @@ export class KubeadmDryRuns {
     return this.ask(task, request, `${this.prefix(task)}-${before.length + 1}`);
   }
 
-  private async ask(task: RolloutContext<CheckUpgrade>, request: DryRunRequest, id: string): Promise<Answer> {
+  private async ask(task: RolloutContext<CheckUpgrade>, request: DryRunRequest, id: string): Promise<DryRunResult> {
     const { uid } = task.data;
     const { node, kubernetes, ignoredPreflightErrors } = request;
     const stage = {
@@ -74,7 +77,11 @@ export class KubeadmDryRuns {
     }
   }
 
-  private async answerTo(task: RolloutContext<CheckUpgrade>, request: DryRunRequest, id: string): Promise<Answer> {
+  private async answerTo(
+    task: RolloutContext<CheckUpgrade>,
+    request: DryRunRequest,
+    id: string,
+  ): Promise<DryRunResult> {
     const { lookEveryMs } = this.parts;
     for (let waitedMs = 0; waitedMs < LIMIT_MS; waitedMs += lookEveryMs) {
       const found = (await this.answers(task, request)).find(({ data }) => data.change === id);

@@ -1,6 +1,6 @@
 import {
   imagesOf,
-  WorldFailure,
+  ExternalFailure,
   type KubernetesRelease,
   type NodeRole,
   type ReleaseImage,
@@ -53,12 +53,12 @@ const byNamespace = (pods: readonly PodView[]): ReadonlyMap<string, readonly Pod
   return grouped;
 };
 
-/** Throws WorldFailure if a hostile API server lists more budgets and pods than this limit allows. */
+/** Throws ExternalFailure if a hostile API server lists more budgets and pods than this limit allows. */
 export const budgetFacts = (budgets: readonly BudgetView[], pods: readonly PodView[]): readonly BudgetFacts[] => {
   const grouped = byNamespace(pods);
   const near = budgets.map((budget) => ({ budget, candidates: grouped.get(budget.namespace) ?? [] }));
   if (near.reduce((sum, { candidates }) => sum + candidates.length, 0) > COMPARISONS_MAX)
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'compare disruption budgets with pods',
       target: 'the cluster',
       message: `there are too many in the same namespaces: more than ${COMPARISONS_MAX} comparisons`,

@@ -23,6 +23,6 @@ describe('budgetFacts', () => {
   it('compares a budget only with pods of its namespace, so that large clusters stay within the limit', () =>
     expect(budgetFacts(budgets(5_000, 'a'), [...pods(100, 'a'), ...pods(50_000, 'b')])).toHaveLength(5_000));
 
-  it('throws WorldFailure if a hostile API server lists more budgets and pods than the limit allows', () =>
+  it('throws ExternalFailure if a hostile API server lists more budgets and pods than the limit allows', () =>
     expect(() => budgetFacts(budgets(5_000, 'a'), pods(5_000, 'a'))).toThrow('more than 1000000 comparisons'));
 });

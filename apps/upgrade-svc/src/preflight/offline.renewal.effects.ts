@@ -1,4 +1,4 @@
-import { endedOf, endedOfKubelets, streamSubject, WorldFailure, type NodeName } from '@fairlead/contracts';
+import { endedOf, endedOfKubelets, streamSubject, ExternalFailure, type NodeName } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { LRUCache } from 'lru-cache';
@@ -105,7 +105,7 @@ export class OfflineRenewal {
       const look = { ...health, healthyPasses: HEALTHY_PASSES_MIN };
       return b2ClusterHealthy(look, upgrade.request.strategy.excusedNodes).map(({ sentence }) => sentence)[0];
     } catch (error) {
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       return error.message;
     }
   }

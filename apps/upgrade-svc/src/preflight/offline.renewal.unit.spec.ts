@@ -1,4 +1,4 @@
-import { WorldFailure, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { uid } from '../nodes/nodes.fixtures.js';
 import { OfflineRenewal } from './offline.renewal.effects.js';
@@ -64,7 +64,7 @@ describe('The renewal of expired certificates', () => {
       clusters: {
         forget: () => (forgotten += 1),
         of: async () => {
-          if (!apiAnswers) throw new WorldFailure({ operation: 'list nodes', target: 'demo', message: 'HTTP 401' });
+          if (!apiAnswers) throw new ExternalFailure({ operation: 'list nodes', target: 'demo', message: 'HTTP 401' });
           return {};
         },
       } as never,

@@ -1,6 +1,6 @@
 import {
   releaseOf,
-  WorldFailure,
+  ExternalFailure,
   type EventData,
   type Finding,
   type KubeletSettings,
@@ -63,7 +63,7 @@ describe('The survey before an upgrade', () => {
       heartbeats: {
         last: async ({ node }) => {
           await heard(node);
-          if (node === 'unreachable') throw new WorldFailure({ operation: 'x', target: node, message: 'x' });
+          if (node === 'unreachable') throw new ExternalFailure({ operation: 'x', target: node, message: 'x' });
           return skewMs === null
             ? null
             : { skewMs, source: sources.get(node) ?? null, kubelet: kubelets.get(node) ?? null, cgroupV1: null };

@@ -1,4 +1,4 @@
-import { WorldFailure, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type NodeName } from '@fairlead/contracts';
 import { Etcd } from '../etcd/etcd.effects.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { keyOf, type EtcdProblem } from './presence.evolve.js';
@@ -66,7 +66,8 @@ export class EtcdWatch {
         .slice(0, PROBLEMS_MAX)
         .map(({ code, finding: { sentence, help } }) => ({ code, message: bounded(sentence), help: bounded(help) }));
     } catch (error) {
-      if (error instanceof WorldFailure || (error instanceof Error && error.name === 'TimeoutError')) return undefined;
+      if (error instanceof ExternalFailure || (error instanceof Error && error.name === 'TimeoutError'))
+        return undefined;
       throw error;
     }
   }

@@ -7,7 +7,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import type { AddonFindings } from './addons.planner.js';
-import { ABSENT, evolve, keyOf, type EtcdProblem, type Known, type Presence } from './presence.evolve.js';
+import { ABSENT, evolve, keyOf, type EtcdProblem, type KnownPresence, type Presence } from './presence.evolve.js';
 import type { Findings, Match, Present, Stranger } from './presence.planner.js';
 
 /** Findings of two lists in a row, and the contents of the last one. */
@@ -40,13 +40,13 @@ type PresenceFact = Fact<
 >;
 
 /** A node that has joined and is not leaving should have its Node object; a leaving node may lose it at any time. */
-const isExpected = ({ members }: Known, name: string): boolean => {
+const isExpected = ({ members }: KnownPresence, name: string): boolean => {
   const member = members[name];
   return member?.joined === true && !member.leaving;
 };
 
 /** Its machine is planned, created or being deleted, although the rows do not show it. */
-const isMember = ({ members }: Known, { name, providerId, reason }: Stranger): boolean => {
+const isMember = ({ members }: KnownPresence, { name, providerId, reason }: Stranger): boolean => {
   const member = members[name];
   if (member === undefined || reason === 'duplicate-provider-id') return false;
   return member.providerId === null || providerId === null || member.providerId === providerId;
@@ -57,13 +57,13 @@ const isMember = ({ members }: Known, { name, providerId, reason }: Stranger): b
  * uid of its Node is not recorded, a Node younger than the record of its joining counts. If the API server's clock is
  * ahead, one return too many is recorded, with the uid.
  */
-const isRegisteredAgain = (state: Known, { name, registered: { uid, atMs } }: Present): boolean => {
+const isRegisteredAgain = (state: KnownPresence, { name, registered: { uid, atMs } }: Present): boolean => {
   const member = state.members[name];
   if (member === undefined || !isExpected(state, name)) return false;
   return member.nodeUid === null ? atMs > member.sinceMs : uid !== member.nodeUid;
 };
 
-const nodesOf = (state: Known, { missing, seen }: RecordPresence['data']): readonly PresenceFact[] => {
+const nodesOf = (state: KnownPresence, { missing, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid } = state;
   const back = seen.present.filter((node) => state.missing.has(node.name) || isRegisteredAgain(state, node));
   const fresh = missing.filter((name) => isExpected(state, name) && !state.missing.has(name));
@@ -80,7 +80,7 @@ const nodesOf = (state: Known, { missing, seen }: RecordPresence['data']): reado
  * Kubernetes overrides an agent that reports its node as Ready. A node that its agent reports as not Ready, as during a
  * software change, needs no correction.
  */
-const readinessOf = (state: Known, { contradicted, seen }: RecordPresence['data']): readonly PresenceFact[] => {
+const readinessOf = (state: KnownPresence, { contradicted, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid, members } = state;
   const isWrong = ({ name }: { readonly name: string }): boolean => {
     const { reportedReady = false, contradicted: isKnown = false } = members[name] ?? {};
@@ -102,7 +102,7 @@ const readinessOf = (state: Known, { contradicted, seen }: RecordPresence['data'
 };
 
 /** One list is enough to end them: a kubelet keeps such a condition for minutes after its cause is gone. */
-const pressuresOf = (state: Known, { pressures, seen }: RecordPresence['data']): readonly PresenceFact[] => {
+const pressuresOf = (state: KnownPresence, { pressures, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const free = seen.present.flatMap(({ name, pressures: now }) => (now.length === 0 ? [[name, now] as const] : []));
   return [...Object.entries(pressures), ...free]
     .filter(([name, now]) => isExpected(state, name) && state.members[name]?.pressures.join() !== now.join())
@@ -113,7 +113,7 @@ const pressuresOf = (state: Known, { pressures, seen }: RecordPresence['data']):
 };
 
 /** Conditions act only after a timeout, so one list is enough. */
-const conditionsOf = (state: Known, { seen }: RecordPresence['data']): readonly PresenceFact[] =>
+const conditionsOf = (state: KnownPresence, { seen }: RecordPresence['data']): readonly PresenceFact[] =>
   seen.present
     .filter(({ name, conditions = [] }) => {
       const { conditions: known = '' } = state.members[name] ?? {};
@@ -125,18 +125,21 @@ const conditionsOf = (state: Known, { seen }: RecordPresence['data']): readonly 
     }));
 
 /** A Node that matches no recorded machine, not even by name. */
-const isStranger = ({ strangers, members }: Known, name: string): boolean =>
+const isStranger = ({ strangers, members }: KnownPresence, name: string): boolean =>
   strangers.has(name) && members[name] === undefined;
 
 /** A restore of etcd recreated the Node object of a node that had been removed from the cluster. */
-const isBroughtBack = ({ restored, removed, members }: Known, name: string): boolean =>
+const isBroughtBack = ({ restored, removed, members }: KnownPresence, name: string): boolean =>
   restored && removed.has(name) && members[name] === undefined;
 
 /** They are deleted once Kubernetes itself reports them as not Ready. */
-const broughtBack = (state: Known, strangers: readonly Stranger[]): readonly string[] =>
+const broughtBack = (state: KnownPresence, strangers: readonly Stranger[]): readonly string[] =>
   strangers.filter(({ name, ready }) => !ready && isBroughtBack(state, name)).map(({ name }) => name);
 
-const strangersOf = (state: Known, { strangers, overdue, seen }: RecordPresence['data']): readonly PresenceFact[] => {
+const strangersOf = (
+  state: KnownPresence,
+  { strangers, overdue, seen }: RecordPresence['data'],
+): readonly PresenceFact[] => {
   const { uid } = state;
   const there = new Set(seen.strangers.filter((stranger) => !isMember(state, stranger)).map(({ name }) => name));
   const over = [...new Set([...state.strangers, ...state.expired])].filter((name) => !there.has(name));
@@ -159,7 +162,7 @@ const strangersOf = (state: Known, { strangers, overdue, seen }: RecordPresence[
 };
 
 /** Only addons that are installed. */
-const addonsOf = (state: Known, { addons }: RecordPresence['data']): readonly PresenceFact[] => {
+const addonsOf = (state: KnownPresence, { addons }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid } = state;
   const back = addons?.running.filter((addon) => state.degraded.has(addon)) ?? [];
   const fresh = Object.entries(addons?.degraded ?? {}).filter(
@@ -172,7 +175,7 @@ const addonsOf = (state: Known, { addons }: RecordPresence['data']): readonly Pr
 };
 
 /** The complete list of problems, recorded again whenever it changes. */
-const etcdOf = (state: Known, { etcd }: RecordPresence['data']): readonly PresenceFact[] => {
+const etcdOf = (state: KnownPresence, { etcd }: RecordPresence['data']): readonly PresenceFact[] => {
   if (etcd === undefined) return nothing;
   const { uid } = state;
   const keys = etcd.map(keyOf).toSorted();

@@ -1,4 +1,4 @@
-import { WorldFailure, type Fact } from '@fairlead/contracts';
+import { ExternalFailure, type Fact } from '@fairlead/contracts';
 import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -90,7 +90,7 @@ class Fleet {
     this.looks.push(cluster);
     const listed = this.isOut(this.looks.length) ? 'no answer' : (this.listed.get(cluster) ?? 'no answer');
     if (listed !== 'no answer') return listed;
-    throw new WorldFailure({ operation: 'list nodes', target: cluster, message: 'ECONNREFUSED', retryable: true });
+    throw new ExternalFailure({ operation: 'list nodes', target: cluster, message: 'ECONNREFUSED', retryable: true });
   }
 
   async after(intervals: number): Promise<this> {

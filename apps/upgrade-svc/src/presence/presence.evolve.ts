@@ -25,7 +25,7 @@ export type EtcdProblem = EventData<'EtcdDegraded'>['problems'][number];
 export const keyOf = ({ code, message }: EtcdProblem): string =>
   `${code} ${message.replace(/\b\d+(?= (?:entries|%))/g, '#')}`;
 
-export interface Known {
+export interface KnownPresence {
   readonly status: 'known';
   readonly uid: ClusterUid;
   /** Node objects change while the cluster is deleted, or while etcd is restored. */
@@ -50,11 +50,11 @@ export interface Known {
   readonly restored: boolean;
 }
 
-export type Presence = { readonly status: 'absent' } | Known;
+export type Presence = { readonly status: 'absent' } | KnownPresence;
 
 export const ABSENT: Presence = { status: 'absent' };
 
-const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
+const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): KnownPresence => ({
   status: 'known',
   uid,
   deleting: false,
@@ -79,7 +79,7 @@ const entering = (event: StoredEvent): readonly Member[] =>
       }))
     : [];
 
-const changed = (state: Known, name: string, change: Partial<Member>): Known => ({
+const changed = (state: KnownPresence, name: string, change: Partial<Member>): KnownPresence => ({
   ...state,
   members: withMember(state.members, name, change),
 });
@@ -90,17 +90,17 @@ const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> 
 /** Number of removed nodes to remember: a snapshot of etcd contains the Node objects of its time. */
 const REMOVED_MAX = 1_000;
 
-const gone = (before: Known, after: Known, name: string): Known => {
+const gone = (before: KnownPresence, after: KnownPresence, name: string): KnownPresence => {
   const isRemoved = before.members[name]?.joined === true;
   const removed = isRemoved ? new Set([...after.removed, name].slice(-REMOVED_MAX)) : after.removed;
   return { ...after, missing: without(after.missing, name), removed };
 };
 
 /** An agent repeatedly reports that its node is Ready: the first report counts. */
-const joined = (before: Known, after: Known, name: string, time: string): Known =>
+const joined = (before: KnownPresence, after: KnownPresence, name: string, time: string): KnownPresence =>
   before.members[name]?.joined === false ? changed(after, name, { sinceMs: Date.parse(time) }) : after;
 
-const evolveMembers = (before: Known, event: StoredEvent): Known => {
+const evolveMembers = (before: KnownPresence, event: StoredEvent): KnownPresence => {
   const state = { ...before, members: membersAfter(before.members, event, entering(event)) };
   switch (event.type) {
     case 'VmCreated': {
@@ -120,7 +120,7 @@ const evolveMembers = (before: Known, event: StoredEvent): Known => {
 };
 
 /** Events about the cluster as a whole. */
-const evolveCluster = (state: Known, event: StoredEvent): Known => {
+const evolveCluster = (state: KnownPresence, event: StoredEvent): KnownPresence => {
   switch (event.type) {
     case 'ClusterDeletionRequested':
       return { ...state, deleting: true };
@@ -142,7 +142,7 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
 
 const NONE: ReadonlySet<string> = new Set();
 
-const evolveAddons = (state: Known, event: StoredEvent): Known => {
+const evolveAddons = (state: KnownPresence, event: StoredEvent): KnownPresence => {
   switch (event.type) {
     case 'NetworkReady':
       return { ...state, addons: new Set(state.addons).add(event.data.cni) };
@@ -161,7 +161,7 @@ const evolveAddons = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const evolveNodes = (state: Known, event: StoredEvent): Known => {
+const evolveNodes = (state: KnownPresence, event: StoredEvent): KnownPresence => {
   switch (event.type) {
     case 'NodeConditionsChanged':
       return changed(state, event.data.node, { conditions: event.data.conditions.map(nodeConditionWords).join() });

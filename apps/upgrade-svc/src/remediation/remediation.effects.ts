@@ -1,4 +1,4 @@
-import { heartbeatSubject, WorldFailure } from '@fairlead/contracts';
+import { heartbeatSubject, ExternalFailure } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import type { Settings } from '../config.js';
@@ -61,7 +61,7 @@ export class RemediationEffects {
     } catch (error) {
       signal.throwIfAborted();
       // E6: without an API server the state is unknown, so nothing is done.
-      if (error instanceof WorldFailure) return `the Kubernetes API does not answer: ${error.message}`;
+      if (error instanceof ExternalFailure) return `the Kubernetes API does not answer: ${error.message}`;
       throw error;
     }
   }

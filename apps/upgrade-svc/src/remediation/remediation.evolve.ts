@@ -18,13 +18,13 @@ import {
   ABSENT,
   isOurs,
   newMember,
-  type Known,
+  type KnownRemediation,
   type Member,
   type Open,
   type Remediation,
 } from './remediation.state.js';
 
-const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
+const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): KnownRemediation => ({
   status: 'known',
   uid,
   ...BUILDING,
@@ -38,26 +38,26 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   permitted: {},
 });
 
-const checksOf = ({ controlPlane, pools }: DeclaredSpec): Known['checks'] =>
+const checksOf = ({ controlPlane, pools }: DeclaredSpec): KnownRemediation['checks'] =>
   Object.fromEntries(
     [{ name: CONTROL_PLANE_POOL, health: controlPlane.health }, ...pools].flatMap(
       ({ name, health }): [string, HealthCheck][] => (health === undefined ? [] : [[name, health]]),
     ),
   );
 
-const openOf = ({ open }: Known, requestId: string | undefined): Open | undefined =>
+const openOf = ({ open }: KnownRemediation, requestId: string | undefined): Open | undefined =>
   requestId === undefined ? undefined : open[requestId];
 
-const withOpen = (state: Known, requestId: string, change: Partial<Open>): Known => {
+const withOpen = (state: KnownRemediation, requestId: string, change: Partial<Open>): KnownRemediation => {
   const open = state.open[requestId];
   return open === undefined ? state : { ...state, open: { ...state.open, [requestId]: { ...open, ...change } } };
 };
 
-const machinesToCheck = (state: Known, { machines }: EventData<'VmsPlanned'>): readonly MachinePlan[] =>
+const machinesToCheck = (state: KnownRemediation, { machines }: EventData<'VmsPlanned'>): readonly MachinePlan[] =>
   machines.filter(({ name, surge }) => surge === undefined && !(name in state.members));
 
 /** A replacement inherits the attempts of the node that it replaces. */
-const entering = (state: Known, event: StoredEvent): readonly Member[] => {
+const entering = (state: KnownRemediation, event: StoredEvent): readonly Member[] => {
   if (event.type !== 'VmsPlanned') return [];
   const replaces = openOf(state, event.data.requestId);
   const tried =
@@ -65,7 +65,11 @@ const entering = (state: Known, event: StoredEvent): readonly Member[] => {
   return machinesToCheck(state, event.data).map((machine) => ({ ...newMember(machine), tried }));
 };
 
-const withMember = (state: Known, name: string, change: (member: Member) => Partial<Member>): Known => {
+const withMember = (
+  state: KnownRemediation,
+  name: string,
+  change: (member: Member) => Partial<Member>,
+): KnownRemediation => {
   const member = state.members[name];
   if (member === undefined) return state;
   return { ...state, members: { ...state.members, [name]: { ...member, ...change(member) } } };
@@ -73,11 +77,11 @@ const withMember = (state: Known, name: string, change: (member: Member) => Part
 
 /** Updates the readiness, heartbeat, Node object or address of a node, and derives since when it is healthy or not. */
 const observed = (
-  state: Known,
+  state: KnownRemediation,
   name: NodeName,
   time: string,
   change: Partial<Pick<Member, 'movedTo' | 'kept'>> = {},
-): Known =>
+): KnownRemediation =>
   withMember(state, name, (before) => {
     const member = { ...before, ...change };
     if (!member.wasReady) return change;
@@ -89,7 +93,10 @@ const observed = (
   });
 
 /** A kubelet, and the certificates and etcd of a control plane, keep the address with which the node joined. */
-const moved = (state: Known, { data: { node, privateIp }, meta: { time } }: StoredEvent<'VmAddressChanged'>): Known => {
+const moved = (
+  state: KnownRemediation,
+  { data: { node, privateIp }, meta: { time } }: StoredEvent<'VmAddressChanged'>,
+): KnownRemediation => {
   const member = state.members[node];
   if (member?.wasReady !== true) return withMember(state, node, () => ({ address: privateIp }));
   return observed(state, node, time, { movedTo: privateIp === member.address ? null : privateIp });
@@ -123,7 +130,7 @@ const conditionsAfter = (
   return Object.fromEntries([...others, ...now]);
 };
 
-const evolveHealth = (state: Known, event: StoredEvent): Known => {
+const evolveHealth = (state: KnownRemediation, event: StoredEvent): KnownRemediation => {
   if (isHealthEvent(event)) {
     const time = event.type === 'NodeLost' ? silentSince(event as StoredEvent<'NodeLost'>) : event.meta.time;
     return observed(state, event.data.node, time, event.type === 'NodeReady' ? { kept: false } : {});
@@ -145,22 +152,25 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
 };
 
 /** The request or the replacement failed. */
-const ended = (state: Known, requestId: string, cause: Cause): Known => withOpen(state, requestId, { failed: cause });
+const ended = (state: KnownRemediation, requestId: string, cause: Cause): KnownRemediation =>
+  withOpen(state, requestId, { failed: cause });
 
 const failedRequest = (
-  state: Known,
+  state: KnownRemediation,
   { requestId, cause, onFailure }: EventData<'VmsFailed' | 'NodesFailed'>,
   names: readonly string[],
-): Known => {
+): KnownRemediation => {
   const after = ended(state, requestId, cause);
   if (onFailure === 'rollback') return after;
   return names.reduce((before, name) => withMember(before, name, () => ({ kept: true })), after);
 };
 
-const created = (state: Known, { data: { machine }, meta: { time } }: StoredEvent<'VmCreated'>): Known =>
-  withMember(state, machine.name, () => ({ createdAt: time, address: machine.privateIp }));
+const created = (
+  state: KnownRemediation,
+  { data: { machine }, meta: { time } }: StoredEvent<'VmCreated'>,
+): KnownRemediation => withMember(state, machine.name, () => ({ createdAt: time, address: machine.privateIp }));
 
-const evolveMachines = (state: Known, event: StoredEvent): Known => {
+const evolveMachines = (state: KnownRemediation, event: StoredEvent): KnownRemediation => {
   switch (event.type) {
     case 'VmCreated':
       return created(state, event);
@@ -192,7 +202,7 @@ const evolveMachines = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const requested = (state: Known, event: StoredEvent<'RemediationRequested'>): Known => {
+const requested = (state: KnownRemediation, event: StoredEvent<'RemediationRequested'>): KnownRemediation => {
   const { data, meta } = event;
   const { requestId, node, pool, action, attempt } = data;
   const role = state.members[node]?.role ?? 'worker';
@@ -214,7 +224,7 @@ const requested = (state: Known, event: StoredEvent<'RemediationRequested'>): Kn
   return withMember(after, node, () => ({ skipped: null, tried: { attempt, action, at } }));
 };
 
-const evolveOwn = (state: Known, event: StoredEvent): Known => {
+const evolveOwn = (state: KnownRemediation, event: StoredEvent): KnownRemediation => {
   switch (event.type) {
     case 'RemediationRequested':
       return requested(state, event);
@@ -233,7 +243,7 @@ const evolveOwn = (state: Known, event: StoredEvent): Known => {
 };
 
 /** Resumes reboots that wait for a snapshot of etcd: the snapshot was taken or, if a request is given, failed. */
-const unawaited = (state: Known, savedAt: string, requestId?: string): Known => {
+const unawaited = (state: KnownRemediation, savedAt: string, requestId?: string): KnownRemediation => {
   const waiting = Object.values(state.open).filter(
     ({ awaitedSnapshot }) => awaitedSnapshot !== undefined && (requestId ?? awaitedSnapshot) === awaitedSnapshot,
   );
@@ -245,7 +255,7 @@ const unawaited = (state: Known, savedAt: string, requestId?: string): Known => 
 };
 
 /** A control plane reboots after a snapshot of etcd. A failed snapshot does not prevent the reboot. */
-const withSnapshots = (before: Known, event: StoredEvent): Known => {
+const withSnapshots = (before: KnownRemediation, event: StoredEvent): KnownRemediation => {
   const saves = savesAfter(before.saves, event);
   const state = saves === before.saves ? before : { ...before, saves };
   if (event.type === 'EtcdSnapshotTaken') return unawaited(state, event.meta.time);
@@ -253,7 +263,7 @@ const withSnapshots = (before: Known, event: StoredEvent): Known => {
 };
 
 /** Events about the cluster as a whole. */
-const evolveCluster = (state: Known, event: StoredEvent): Known => {
+const evolveCluster = (state: KnownRemediation, event: StoredEvent): KnownRemediation => {
   switch (event.type) {
     case 'ClusterSpecChanged':
       return { ...state, checks: checksOf(event.data.spec) };
@@ -264,7 +274,7 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-const evolveMembers = (state: Known, event: StoredEvent): Known => {
+const evolveMembers = (state: KnownRemediation, event: StoredEvent): KnownRemediation => {
   const members = membersAfter(state.members, event, entering(state, event));
   const after = members === state.members ? state : { ...state, members };
   if (event.type !== 'VmsPlanned') return after;

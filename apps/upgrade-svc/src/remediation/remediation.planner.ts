@@ -4,7 +4,7 @@ import { later } from '@fairlead/event-sourcing';
 import { e1Meltdown, MELTDOWN_SHARE } from '../rules/stop.rules.js';
 import {
   isChangedByOthers,
-  type Known,
+  type KnownRemediation,
   limitedSince,
   type Member,
   nextRequestId,
@@ -37,11 +37,11 @@ export const REPLACE_LIMIT_MS = 24 * 60 * MINUTE_MS;
 export const AT_ONCE_MAX = 10;
 
 const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMIT_MS : REPLACE_LIMIT_MS);
-const deadlineOf = (state: Known, open: Open): string =>
+const deadlineOf = (state: KnownRemediation, open: Open): string =>
   later(limitedSince(state, open.savedAt ?? open.startedAt), limitOf(open));
 
 /** Ready, and without a Node condition listed in the health check. */
-const isWell = ({ checks }: Pick<Known, 'checks'>, member: Member | undefined): boolean =>
+const isWell = ({ checks }: Pick<KnownRemediation, 'checks'>, member: Member | undefined): boolean =>
   member !== undefined &&
   member.wasReady &&
   member.unwellSince === null &&
@@ -49,20 +49,20 @@ const isWell = ({ checks }: Pick<Known, 'checks'>, member: Member | undefined): 
 
 type Ended = { readonly ok: true } | { readonly ok: false; readonly message: string } | undefined;
 
-const rebootEnded = (state: Known, { node }: Open): Ended => {
+const rebootEnded = (state: KnownRemediation, { node }: Open): Ended => {
   const { members } = state;
   if (members[node] === undefined) return { ok: false, message: 'its machine is gone' };
   return isWell(state, members[node]) ? { ok: true } : undefined;
 };
 
-const replacementEnded = ({ members }: Known, { node, replacement }: Open): Ended => {
+const replacementEnded = ({ members }: KnownRemediation, { node, replacement }: Open): Ended => {
   if (replacement === null) return undefined;
   const machine = members[replacement];
   if (machine === undefined) return { ok: false, message: `${replacement}, which was to take its place, is gone` };
   return machine.wasReady && members[node] === undefined ? { ok: true } : undefined;
 };
 
-const endedOf = (state: Known, open: Open, now: string): Ended => {
+const endedOf = (state: KnownRemediation, open: Open, now: string): Ended => {
   if (open.failed !== null) return { ok: false, message: open.failed.message };
   const ended = open.action === 'reboot' ? rebootEnded(state, open) : replacementEnded(state, open);
   if (ended !== undefined || now < deadlineOf(state, open)) return ended;
@@ -70,7 +70,7 @@ const endedOf = (state: Known, open: Open, now: string): Ended => {
 };
 
 /** Remediations that ended, by events of others or by timeout. */
-const ends = (state: Known, now: string): readonly RemediationFact[] =>
+const ends = (state: KnownRemediation, now: string): readonly RemediationFact[] =>
   Object.values(state.open).flatMap((open): readonly RemediationFact[] => {
     const ended = endedOf(state, open, now);
     if (ended === undefined) return [];
@@ -97,7 +97,7 @@ interface Suspension extends UnhealthyCount {
  * E1: above this share of all nodes, Fairlead's own view is more likely wrong than the nodes are. A node that a user
  * removes falls silent as expected; one that is removed because it looks dead still counts.
  */
-const meltdownOf = (state: Known): UnhealthyCount | undefined => {
+const meltdownOf = (state: KnownRemediation): UnhealthyCount | undefined => {
   const { members, open } = state;
   const remediated = new Set<string>(Object.values(open).map(({ node }) => node));
   const nodes = Object.values(members).filter(
@@ -110,7 +110,7 @@ const meltdownOf = (state: Known): UnhealthyCount | undefined => {
 /**
  * C8, also for a reboot: etcd must have its quorum without the node, which may also run a member of an external etcd.
  */
-const quorumLostBy = (state: Known): UnhealthyCount | undefined => {
+const quorumLostBy = (state: KnownRemediation): UnhealthyCount | undefined => {
   const controlPlanes = Object.values(state.members).filter(({ role }) => role === 'control-plane');
   const members = controlPlanes.length;
   const healthy = controlPlanes.filter((node) => isWell(state, node) && !node.leaving).length;
@@ -120,7 +120,7 @@ const quorumLostBy = (state: Known): UnhealthyCount | undefined => {
 };
 
 /** A user replaces or removes a control plane: never two at the same time. */
-const isAnyChanged = ({ members, open }: Known): boolean => {
+const isAnyChanged = ({ members, open }: KnownRemediation): boolean => {
   const own = new Set(Object.values(open).map(({ node }) => node as string));
   return Object.values(members).some(
     (member) => member.role === 'control-plane' && !own.has(member.name) && isChangedByOthers(member),
@@ -128,7 +128,7 @@ const isAnyChanged = ({ members, open }: Known): boolean => {
 };
 
 /** Every reason not to start a remediation in the pool; the first one is recorded. */
-const suspensionOf = (state: Known, pool: CheckedPool): Suspension | undefined => {
+const suspensionOf = (state: KnownRemediation, pool: CheckedPool): Suspension | undefined => {
   const { count } = pool;
   if (state.restoring) return { reason: 'RestoreInProgress', ...count };
   if (state.upgrading) return { reason: 'UpgradeInProgress', ...count };
@@ -152,7 +152,7 @@ const judged = (pool: CheckedPool, now: string): readonly Due[] =>
 const withNamed = (nodeCondition: Unhealthy['nodeCondition']): Pick<Unhealthy, 'nodeCondition'> =>
   nodeCondition === undefined ? {} : { nodeCondition };
 
-const skips = ({ uid }: Known, due: readonly Due[]): readonly RemediationFact[] =>
+const skips = ({ uid }: KnownRemediation, due: readonly Due[]): readonly RemediationFact[] =>
   due.flatMap(({ member, condition, since, nodeCondition, verdict }): readonly RemediationFact[] => {
     if (verdict.kind !== 'skip' || member.skipped === verdict.reason) return [];
     const { name: node, pool } = member;
@@ -165,7 +165,7 @@ const skips = ({ uid }: Known, due: readonly Due[]): readonly RemediationFact[] 
   });
 
 /** Recorded when the suspension starts, when its reason changes, and when it ends. */
-const suspensions = (state: Known, pool: CheckedPool, due: readonly Due[]): readonly RemediationFact[] => {
+const suspensions = (state: KnownRemediation, pool: CheckedPool, due: readonly Due[]): readonly RemediationFact[] => {
   const stated = state.suspended[pool.pool];
   const suspension = due.some(({ verdict }) => verdict.kind === 'act') ? suspensionOf(state, pool) : undefined;
   if (suspension?.reason === stated) return [];
@@ -176,13 +176,13 @@ const suspensions = (state: Known, pool: CheckedPool, due: readonly Due[]): read
 };
 
 /** Suspended pools whose health check is no longer declared. */
-const unchecked = ({ uid, suspended, checks }: Known): readonly RemediationFact[] =>
+const unchecked = ({ uid, suspended, checks }: KnownRemediation): readonly RemediationFact[] =>
   Object.keys(suspended)
     .filter((pool) => checks[pool] === undefined)
     .map((pool) => ({ type: 'RemediationResumed', data: { uid, pool } }));
 
 /** Facts that follow from the state and the time alone. */
-export const factsOf = (state: Known, now: string): readonly RemediationFact[] => {
+export const factsOf = (state: KnownRemediation, now: string): readonly RemediationFact[] => {
   if (state.life === 'deleting') return [];
   const ended = ends(state, now);
   if (ended.length > 0 || state.life !== 'ready') return ended;
@@ -205,7 +205,7 @@ export interface Candidate extends Unhealthy {
 /** Control planes one at a time: etcd and the API must be healthy again before the next one. */
 const roomIn = (pool: CheckedPool): number => (isControlPlanes(pool) ? 1 : AT_ONCE_MAX) - pool.open.length;
 
-export const candidatesOf = (state: Known, now: string): readonly Candidate[] => {
+export const candidatesOf = (state: KnownRemediation, now: string): readonly Candidate[] => {
   if (state.life !== 'ready') return [];
   return checkedPools(state, now).flatMap((pool) => {
     const room = roomIn(pool);
@@ -226,7 +226,7 @@ const orderOf = ({ condition }: Candidate): 'create-first' | 'remove-first' =>
   condition === 'NotReady' || condition === 'Moved' || condition === 'NodeCondition' ? 'create-first' : 'remove-first';
 
 /** The request for a node confirmed as unhealthy; empty: it has recovered, or must not be remediated. */
-export const requestFor = (state: Known, node: string, now: string): readonly RemediationFact[] => {
+export const requestFor = (state: KnownRemediation, node: string, now: string): readonly RemediationFact[] => {
   const candidate = candidatesOf(state, now).find(({ member }) => member.name === node);
   if (candidate === undefined) return [];
   const { member, action, attempt, condition, since, nodeCondition, count } = candidate;
@@ -238,7 +238,7 @@ export const requestFor = (state: Known, node: string, now: string): readonly Re
 };
 
 /** Times at which the passage of time alone changes something. */
-export const momentsOf = (state: Known, now: string): readonly string[] => [
+export const momentsOf = (state: KnownRemediation, now: string): readonly string[] => [
   ...Object.values(state.open).map((open) => deadlineOf(state, open)),
   ...(state.life === 'ready' ? checkedPools(state, now) : []).flatMap((pool) =>
     judged(pool, now).flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.until] : [])),

@@ -2,7 +2,7 @@ import type { ClusterUid, NodeName } from '@fairlead/contracts';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { remediation, type RequestRemediation } from './remediation.decider.js';
 import { candidatesOf, factsOf, momentsOf, type Candidate, type RemediationFact } from './remediation.planner.js';
-import type { Known, Open, Remediation } from './remediation.state.js';
+import type { KnownRemediation, Open, Remediation } from './remediation.state.js';
 import type { NodeCondition, UnhealthyCondition } from '@fairlead/contracts';
 
 /** Task data: check once more that the node is unhealthy, and request its remediation. */
@@ -40,7 +40,7 @@ const withdrawing = (uid: ClusterUid, node: string, requestId: string): Task => 
   return { type: 'WithdrawReboot', key: `WithdrawReboot/${requestId}`, reason: 'the reboot is over', data };
 };
 
-const tasksOf = (state: Known, now: string): readonly Task[] => {
+const tasksOf = (state: KnownRemediation, now: string): readonly Task[] => {
   const { uid, life, open, permitted } = state;
   if (life === 'deleting') return [];
   const reboots = Object.values(open).filter(({ action }) => action === 'reboot');

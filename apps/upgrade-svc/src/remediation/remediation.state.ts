@@ -73,7 +73,7 @@ export interface Open {
   readonly replacement: NodeName | null;
 }
 
-export interface Known extends Lifecycle {
+export interface KnownRemediation extends Lifecycle {
   readonly status: 'known';
   readonly uid: ClusterUid;
   /** By pool, control planes included. */
@@ -92,17 +92,17 @@ export interface Known extends Lifecycle {
   readonly permitted: Readonly<Record<string, string>>;
 }
 
-export type Remediation = { readonly status: 'absent' } | Known;
+export type Remediation = { readonly status: 'absent' } | KnownRemediation;
 
 export const ABSENT: Remediation = { status: 'absent' };
 
 /** The start of a timeout, adjusted for the last pause. */
-export const limitedSince = ({ resumedAt }: Pick<Known, 'resumedAt'>, since: string): string =>
+export const limitedSince = ({ resumedAt }: Pick<KnownRemediation, 'resumedAt'>, since: string): string =>
   resumedAt !== null && resumedAt > since ? resumedAt : since;
 
 const REQUEST_PREFIX = 'remediation-';
 
-export const nextRequestId = ({ requests }: Known): string => `${REQUEST_PREFIX}${requests + 1}`;
+export const nextRequestId = ({ requests }: KnownRemediation): string => `${REQUEST_PREFIX}${requests + 1}`;
 
 /** Whether a node's desired change is a reboot requested by remediation. */
 export const isOurs = (changeId: string | undefined): changeId is string =>

@@ -10,7 +10,7 @@ import {
   type UnhealthyCount,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
-import { isChangedByOthers, type Known, limitedSince, type Member, type Open } from './remediation.state.js';
+import { isChangedByOthers, type KnownRemediation, limitedSince, type Member, type Open } from './remediation.state.js';
 
 /** A node that is not healthy, and when that makes it unhealthy. */
 export interface Unhealthy {
@@ -38,7 +38,7 @@ const unwellOf = ({ lost, missing, ready }: Member): UnhealthyCondition => {
   return ready ? 'Moved' : 'NotReady';
 };
 
-interface PoolParts extends Pick<Known, 'resumedAt'> {
+interface PoolParts extends Pick<KnownRemediation, 'resumedAt'> {
   readonly check: HealthCheck;
   readonly open: readonly Open[];
 }
@@ -103,7 +103,10 @@ const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now:
   return { pool, check, open, unhealthy, count: countOf(members, counted, parts) };
 };
 
-export const checkedPools = ({ checks, members, open, resumedAt }: Known, now: string): readonly CheckedPool[] => {
+export const checkedPools = (
+  { checks, members, open, resumedAt }: KnownRemediation,
+  now: string,
+): readonly CheckedPool[] => {
   const all = Object.values(members);
   return Object.entries(checks).map(([pool, check]) =>
     checkedPool(

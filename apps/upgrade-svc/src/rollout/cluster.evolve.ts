@@ -15,7 +15,7 @@ import { healthAfter, isHealthEvent, leavingIn, replacementIn, type HealthEvent 
 import { addonStandingsAfter, type AddonStandings } from '../rules/addon.standings.js';
 import { withHold } from '../holds/holds.js';
 import type { SurgeMachine, ClusterState, RolloutNode } from './rollout.state.js';
-import { isUnwell } from './rollout.state.js';
+import { isUnhealthy } from './rollout.state.js';
 
 const newNode = ({ name, role, pool }: Machine): RolloutNode => ({
   name,
@@ -39,7 +39,7 @@ const withNode = (
   const node = cluster.nodes[name];
   if (node === undefined) return cluster; // Already removed, or not a node of this cluster.
   const changed = { ...node, ...change(node) };
-  const unwellSince = isUnwell(changed) ? (node.unwellSince ?? time) : null;
+  const unwellSince = isUnhealthy(changed) ? (node.unwellSince ?? time) : null;
   const isUp = changed.ready && !changed.lost;
   const readySince = isUp ? (node.ready && !node.lost ? node.readySince : time) : null;
   return { ...cluster, nodes: { ...cluster.nodes, [name]: { ...changed, unwellSince, readySince } } };
@@ -158,15 +158,15 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
   }
 };
 
-type Extra = ClusterState['extra'];
+type Surge = ClusterState['extra'];
 
-const changed = (extra: Extra, change: Partial<SurgeMachine>, concerns: (machine: SurgeMachine) => boolean): Extra =>
+const changed = (extra: Surge, change: Partial<SurgeMachine>, concerns: (machine: SurgeMachine) => boolean): Surge =>
   Object.fromEntries(
     Object.entries(extra).map(([name, machine]) => [name, concerns(machine) ? { ...machine, ...change } : machine]),
   );
 
 /** A machine planned after the end of its surge is removed at once. */
-const extraPlanned = ({ upgrade }: ClusterState, machines: readonly MachinePlan[]): Extra =>
+const extraPlanned = ({ upgrade }: ClusterState, machines: readonly MachinePlan[]): Surge =>
   Object.fromEntries(
     machines.flatMap(({ name, pool, surge }): [string, SurgeMachine][] => {
       if (surge === undefined) return [];
@@ -176,7 +176,7 @@ const extraPlanned = ({ upgrade }: ClusterState, machines: readonly MachinePlan[
   );
 
 /** Machines beyond the requested size of their pools. */
-const evolveExtra = (cluster: ClusterState, event: StoredEvent): ClusterState => {
+const evolveSurge = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { extra } = cluster;
   switch (event.type) {
     case 'VmsPlanned':
@@ -285,7 +285,7 @@ const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState
 
 /** The state of the cluster apart from its upgrade. */
 export const evolveCluster = (cluster: ClusterState, event: StoredEvent): ClusterState =>
-  evolveAddons(evolveMachines(evolveExtra(cluster, event), event), event);
+  evolveAddons(evolveMachines(evolveSurge(cluster, event), event), event);
 
 const evolveAddons = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { addons: before = NO_ADDONS, ...others } = cluster;

@@ -15,7 +15,7 @@ import type { RolloutFact } from './rollout.commands.js';
 import {
   hasFailed,
   isOverridden,
-  isUnwell,
+  isUnhealthy,
   touchedNodes,
   type OperationProgress,
   type RolloutNode,
@@ -95,7 +95,7 @@ export const regressedNodes = ({ cluster, upgrade }: RolloutView): readonly Roll
   const touched = new Set(touchedNodes(upgrade));
   return Object.values(cluster.nodes).filter(
     (node) =>
-      isUnwell(node) &&
+      isUnhealthy(node) &&
       !touched.has(node.name) &&
       !upgrade.unwellBefore.includes(node.name) &&
       cluster.extra[node.name]?.leaving !== true,

@@ -16,7 +16,7 @@ import { d4GatesAfter, d7UserGates } from '../rules/workers.rules.js';
 import { changeIdOf, packagesOf, stageIdOf } from './operation.evolve.js';
 import type { AnyRolloutTask } from './rollout.tasks.js';
 import { isAfterReplacement, nodesToReplace, replacementPhase } from './replacement.phase.js';
-import { extraToEmpty, surgePhase } from './surge.planner.js';
+import { surgeToDrain, surgePhase } from './surge.planner.js';
 import {
   drainOf,
   hasEnded,
@@ -118,7 +118,7 @@ export const gatesLimitMs = (tracked: TrackedOperation, stage: GateStage): numbe
 const hasBegun = ({ state }: OperationProgress): boolean => state.revision !== null || state.status === 'done';
 
 /** C2: while other operations of the pass wait that were not postponed themselves. */
-const givesWay = (tracked: TrackedOperation): boolean => {
+const isDeferred = (tracked: TrackedOperation): boolean => {
   const { operation, state, rollout } = tracked;
   if (operation.kind !== 'control-plane' || operation.node === null || state.postponed) return false;
   const left = passOf(tracked)
@@ -220,7 +220,7 @@ const nodePhase = (tracked: TrackedOperation): Phase => {
   if (ended !== undefined) return ended;
   if (!state.allowed && isDrainHeld(tracked)) return 'hook';
   if (!state.allowed && missing(tracked, 'before').length > 0) return 'gates-before';
-  if (!state.allowed && givesWay(tracked)) return 'postpone';
+  if (!state.allowed && isDeferred(tracked)) return 'postpone';
   if (!state.allowed && awaitsSnapshot(tracked)) return 'save-etcd';
   if (!state.allowed) return 'allow';
   const { emptied } = drainOf(state, operation.node);
@@ -496,7 +496,7 @@ const stageTasks = (tracked: TrackedOperation): readonly AnyRolloutTask[] => {
 
 /** Surge nodes are drained all at once, so that no pod moves from one to another. */
 const emptyExtra = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
-  extraToEmpty(tracked).map((node) => ({
+  surgeToDrain(tracked).map((node) => ({
     ...baseOf(tracked),
     node,
     type: 'EmptyNode',

@@ -361,4 +361,5 @@ export const looksAgainAt = ({ status, waits }: Upgrade): string | null =>
 export const isOpen = (upgrade: Upgrade): boolean => upgrade.status !== 'ended' && upgrade.status !== 'rejected';
 
 /** Was healthy once and is not now: a machine that has not become a node yet is not unhealthy. */
-export const isUnwell = ({ ready, lost, readyRevision }: RolloutNode): boolean => readyRevision > 0 && (!ready || lost);
+export const isUnhealthy = ({ ready, lost, readyRevision }: RolloutNode): boolean =>
+  readyRevision > 0 && (!ready || lost);

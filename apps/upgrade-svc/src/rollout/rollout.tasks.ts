@@ -239,7 +239,7 @@ export type RolloutTaskType =
   | 'ChangeNode'
   | 'ReleaseNode';
 
-interface Named {
+interface NamedTask {
   readonly type: string;
   readonly operation?: string;
   readonly stage?: unknown;
@@ -254,7 +254,7 @@ interface Named {
  * Identifies a task within its upgrade: a desired task is published once. One operation may drain or stage several
  * nodes.
  */
-export const keyOf = ({ type, operation, stage, node, point, hook, attempt, during }: Named): string =>
+export const keyOf = ({ type, operation, stage, node, point, hook, attempt, during }: NamedTask): string =>
   [
     type,
     point,

@@ -12,7 +12,7 @@ import {
   isAway,
   isOverridden,
   isReplacing,
-  isUnwell,
+  isUnhealthy,
   type OperationProgress,
   type Pause,
 } from './rollout.state.js';
@@ -79,7 +79,7 @@ const poolNow = (view: RolloutView, pool: string | null) => {
     tracked.flatMap(({ operation }) => operation.nodes);
   const away = names(ofPool.filter((tracked) => isAway(tracked) && tracked.state.status !== 'open'));
   const unwell = Object.values(view.cluster.nodes)
-    .filter((node) => node.role === 'worker' && node.pool === pool && isUnwell(node))
+    .filter((node) => node.role === 'worker' && node.pool === pool && isUnhealthy(node))
     .map(({ name }): string => name);
   return {
     atOnce: atOnceNow(view, pool),

@@ -9,13 +9,13 @@ const poolOf = ({ upgrade: { plan } }: RolloutView, pool: string | null): Planne
   plan?.pools.find(({ name }) => name === pool);
 
 /** Surge machines of this upgrade and pool that still exist, leaving ones included. */
-export const extraOf = ({ cluster, upgrade }: RolloutView, pool: string | null): readonly NodeName[] =>
+export const surgeNodesOf = ({ cluster, upgrade }: RolloutView, pool: string | null): readonly NodeName[] =>
   Object.values(cluster.extra).flatMap((machine) =>
     machine.upgradeId === upgrade.id && machine.pool === pool ? [machine.name] : [],
   );
 
 const stayingOf = (view: RolloutView, pool: string | null): readonly NodeName[] =>
-  extraOf(view, pool).filter((name) => view.cluster.extra[name]?.leaving === false);
+  surgeNodesOf(view, pool).filter((name) => view.cluster.extra[name]?.leaving === false);
 
 /** Every surge node is Ready and runs the pods of all DaemonSets. */
 const isReady = (view: RolloutView, pool: string | null): boolean => {
@@ -40,7 +40,7 @@ const nothingLeft = ({ operation: { pool, batch }, rollout }: TrackedOperation):
   );
 
 /** Surge nodes that may run pods: they have joined, are not leaving, and were not drained. */
-export const extraToEmpty = ({ operation, state, rollout }: TrackedOperation): readonly NodeName[] =>
+export const surgeToDrain = ({ operation, state, rollout }: TrackedOperation): readonly NodeName[] =>
   stayingOf(rollout, operation.pool).filter(
     (name) => (rollout.cluster.nodes[name]?.readyRevision ?? 0) > 0 && !drainOf(state, name).emptied,
   );
@@ -64,9 +64,9 @@ export const surgePhase = (
     return isReady(rollout, pool) ? 'complete' : 'nodes';
   }
   if (state.trouble !== null) return 'surge-failed';
-  const left = extraOf(rollout, pool);
+  const left = surgeNodesOf(rollout, pool);
   if (!state.effect && drainGivenUp(tracked)) return 'fail';
-  if (!state.effect && extraToEmpty(tracked).length > 0) return 'empty';
+  if (!state.effect && surgeToDrain(tracked).length > 0) return 'empty';
   if (!state.effect && (left.length > 0 || rollout.upgrade.surging.includes(pool ?? ''))) return 'release-surge';
   return left.length === 0 ? 'complete' : 'nodes';
 };
@@ -84,7 +84,7 @@ export const surgeRequested = (tracked: TrackedOperation): RolloutFact => {
 };
 
 export const surgeReleased = (tracked: TrackedOperation): RolloutFact => {
-  const nodes = [...extraOf(tracked.rollout, tracked.operation.pool)];
+  const nodes = [...surgeNodesOf(tracked.rollout, tracked.operation.pool)];
   return { type: 'SurgeReleased', data: { ...surgeOf(tracked), nodes } };
 };
 
@@ -94,7 +94,7 @@ export const surgesReleased = (view: RolloutView): readonly RolloutFact[] =>
     const releasing = view.operations.findLast(
       ({ operation }) => operation.kind === 'return-surge' && operation.pool === name,
     );
-    const isThere = view.upgrade.surging.includes(name) || extraOf(view, name).length > 0;
+    const isThere = view.upgrade.surging.includes(name) || surgeNodesOf(view, name).length > 0;
     return releasing === undefined || !isThere ? [] : [surgeReleased(releasing)];
   });
 

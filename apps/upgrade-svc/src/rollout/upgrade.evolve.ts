@@ -21,7 +21,7 @@ import {
   withoutSurge,
   type EvolveUpgrade,
 } from './operation.evolve.js';
-import { isUnwell, operationsOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
+import { isUnhealthy, operationsOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
 
 export const newUpgrade = (
   request: EventData<'UpgradeRequested'>,
@@ -218,7 +218,7 @@ const evolveCourse = (upgrade: Upgrade, event: StoredEvent): Upgrade =>
 /** E5 concerns nodes that were healthy when the rollout started. */
 const withUnwellBefore = (cluster: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   if (event.type !== 'RolloutStarted') return upgrade;
-  const unwell = Object.values(cluster.nodes).filter(isUnwell);
+  const unwell = Object.values(cluster.nodes).filter(isUnhealthy);
   return { ...upgrade, unwellBefore: unwell.map(({ name }) => name) };
 };
 

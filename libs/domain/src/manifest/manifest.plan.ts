@@ -227,7 +227,7 @@ const created = ({ controlPlane, pools }: DeclaredSpec): readonly PlanStep[] => 
 
 type Requests = Declared['requests'];
 
-const awaitedIn = (requests: Requests, pool: string): number =>
+const pendingMachines = (requests: Requests, pool: string): number =>
   Object.values(requests).reduce((sum, { awaited }) => sum + (awaited[pool] ?? 0), 0);
 
 const declaredIn = ({ controlPlane, pools }: DeclaredSpec, pool: string) =>
@@ -246,7 +246,7 @@ const superseded = (
     const [was, is] = [declaredIn(before, pool), declaredIn(after, pool)];
     const { length } = members.filter((member) => member.pool === pool);
     const isOther = was !== undefined && is !== undefined && changesOf(was, is).length > 0;
-    return isOther || length + awaitedIn(requests, pool) > (is?.replicas ?? 0);
+    return isOther || length + pendingMachines(requests, pool) > (is?.replicas ?? 0);
   };
   return Object.fromEntries(
     Object.entries(requests).filter(([, { awaited }]) => Object.keys(awaited).some(isSuperseded)),
@@ -334,9 +334,9 @@ export const planOf = (
     ...changedControlPlane(after.controlPlane, {
       was: before.controlPlane,
       members: members.filter(({ pool }) => pool === CONTROL_PLANE_POOL),
-      awaited: awaitedIn(kept, CONTROL_PLANE_POOL),
+      awaited: pendingMachines(kept, CONTROL_PLANE_POOL),
       missing: missing[CONTROL_PLANE_POOL] ?? 0,
-      isAbandoned: awaitedIn(ended, CONTROL_PLANE_POOL) > 0,
+      isAbandoned: pendingMachines(ended, CONTROL_PLANE_POOL) > 0,
       named,
     }),
     ...before.pools.filter(({ name }) => !now.has(name)).map((pool) => deleted(pool, membersOf(pool))),
@@ -344,7 +344,7 @@ export const planOf = (
       changedPool(pool, {
         was: old.get(pool.name),
         members: membersOf(pool),
-        awaited: awaitedIn(kept, pool.name),
+        awaited: pendingMachines(kept, pool.name),
         missing: missing[pool.name] ?? 0,
         named,
       }),

@@ -41,7 +41,7 @@ const READ_MEANWHILE_MAX_BYTES = 64 * 1024 * 1024;
 /** A partition with fewer messages than others gets those it has after this many messages of all. */
 const PASSED_MAX = 2 * PARTITION_COUNT * READ_BATCH;
 
-type Answer = (messages: readonly RawEvent[] | undefined) => void;
+type DeliverMessages = (messages: readonly RawEvent[] | undefined) => void;
 
 /** A partition in a pass. */
 interface Member {
@@ -52,7 +52,7 @@ interface Member {
   passed: number;
   /** Bytes that the pass has read since then, while messages are buffered. */
   passedBytes: number;
-  answer: Answer | undefined;
+  answer: DeliverMessages | undefined;
 }
 
 /**
@@ -60,7 +60,7 @@ interface Member {
  * every other one as well. Each partition takes and commits its own messages, and none waits for another.
  */
 export class CatchUp {
-  private gathered = new Map<number, { readonly after: number; readonly answer: Answer }>();
+  private gathered = new Map<number, { readonly after: number; readonly answer: DeliverMessages }>();
   private members = new Map<number, Member>();
   private isRunning = false;
   private timer: NodeJS.Timeout | undefined;

@@ -88,7 +88,7 @@ export interface TaskPolicy extends JobPolicy {
 /**
  * The method handles a reconciler's tasks of this type: (task: TaskContext<State, Command>) => Promise<RequeueAfter |
  * void>. It is called only for a desired task, by one replica at a time. At least once, in no guaranteed order. If it
- * throws, the attempt fails (WorldFailure with retryable false: permanently).
+ * throws, the attempt fails (ExternalFailure with retryable false: permanently).
  */
 export const OnTask =
   <Context>(type: string, policy: Partial<TaskPolicy> = {}): Handler<Context, unknown> =>

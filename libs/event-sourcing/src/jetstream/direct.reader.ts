@@ -1,4 +1,4 @@
-import { STREAMS, WorldFailure } from '@fairlead/contracts';
+import { STREAMS, ExternalFailure } from '@fairlead/contracts';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { headOf } from './message.head.js';
 
@@ -51,8 +51,8 @@ export const readLastSeq = async (nc: NatsConnection, filter: string): Promise<n
 
 const GET = `$JS.API.DIRECT.GET.${STREAMS.events}`;
 
-const failure = (message: string): WorldFailure =>
-  new WorldFailure({ operation: 'read events', target: STREAMS.events, message });
+const failure = (message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'read events', target: STREAMS.events, message });
 
 /**
  * Replies to the direct gets of a connection. They share one subscription: one per request would cost the server two

@@ -1,7 +1,7 @@
 import {
   FIRST_PREVHASH,
   streamSubject,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type Fact,
   type StoredEvent,
@@ -104,7 +104,7 @@ export class JetStreamStore implements EventStore {
       const entries = (await readLastOfEach(this.options.nc, [filter], FEW_MAX)).map(entryOf);
       return entries.length < FEW_MAX && isWhole(entries) ? entries : undefined;
     } catch (error) {
-      if (error instanceof WorldFailure) return undefined; // Too many subjects, or the log is unreachable: then the next read fails, too.
+      if (error instanceof ExternalFailure) return undefined; // Too many subjects, or the log is unreachable: then the next read fails, too.
       throw error;
     }
   }
@@ -115,7 +115,7 @@ export class JetStreamStore implements EventStore {
     const answer = await this.publishWaiting(() => this.messagesOf(stream, expected, encoded));
     if (answer.error !== undefined) {
       if (CONFLICTS.has(answer.error.err_code ?? 0)) return { kind: 'conflict' };
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'append to the event log',
         target: streamSubject(stream),
         message: answer.error.description ?? `error ${answer.error.code}`,
@@ -177,7 +177,7 @@ export class JetStreamStore implements EventStore {
       try {
         return await this.publish(messages());
       } catch (error) {
-        const hasNoLeader = error instanceof WorldFailure && isUnanswerable(error.cause);
+        const hasNoLeader = error instanceof ExternalFailure && isUnanswerable(error.cause);
         if (!hasNoLeader || performance.now() + LEADER_RETRY_MS >= deadline) throw error;
       }
       await sleep(LEADER_RETRY_MS);
@@ -195,7 +195,7 @@ export class JetStreamStore implements EventStore {
       return answer.json<PublishAnswer>();
     } catch (error) {
       const message = wordsOf(error);
-      throw new WorldFailure({ operation: 'append to the event log', target: event.subject, message, cause: error });
+      throw new ExternalFailure({ operation: 'append to the event log', target: event.subject, message, cause: error });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { deadLetterSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { deadLetterSubject, ExternalFailure, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { TaskRef } from '../reconciler.js';
@@ -122,7 +122,7 @@ export class JobRunner {
     const late = setTimeout(
       () =>
         abort.abort(
-          new WorldFailure({
+          new ExternalFailure({
             operation: job.type,
             target: job.cluster,
             message: `not done after ${timeoutMs / 1000} s`,
@@ -143,7 +143,7 @@ export class JobRunner {
 
   private async failed({ job, failures }: Attempt, policy: JobPolicy, error: unknown): Promise<Settled> {
     const attempt = failures + 1;
-    const failure = error instanceof WorldFailure ? error : undefined;
+    const failure = error instanceof ExternalFailure ? error : undefined;
     const text = wordsOf(error);
     const last = attempt >= policy.attemptsMax || failure?.retryable === false;
     const delayMs = backoffMs(policy, attempt);

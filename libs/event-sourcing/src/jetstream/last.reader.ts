@@ -5,7 +5,7 @@ import { decode } from './envelope.codec.js';
 
 /**
  * The newest event on each subject that matches one of the filters, oldest first; unknown types are omitted. Rejects
- * with WorldFailure while the log is unreachable.
+ * with ExternalFailure while the log is unreachable.
  */
 export const readNewest = async (nc: NatsConnection, filters: readonly string[]): Promise<readonly StoredEvent[]> => {
   const found = await readLastOfEach(nc, filters);

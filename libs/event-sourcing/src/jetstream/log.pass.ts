@@ -1,4 +1,4 @@
-import { STREAMS, WorldFailure } from '@fairlead/contracts';
+import { STREAMS, ExternalFailure } from '@fairlead/contracts';
 import { createInbox, nuid, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { inboxPrefixOf, READ_BATCH, type RawEvent } from './direct.reader.js';
 
@@ -13,8 +13,8 @@ const NAME_LENGTH = 10;
 
 const nanosOf = (ms: number): number => ms * 1_000_000;
 
-const failure = (message: string): WorldFailure =>
-  new WorldFailure({ operation: 'read the log in one pass', target: STREAMS.events, message });
+const failure = (message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'read the log in one pass', target: STREAMS.events, message });
 
 interface Place {
   readonly seq: number;

@@ -1,4 +1,4 @@
-import { HANDOVER_METADATA, HandoverRecord, STREAMS, WorldFailure } from '@fairlead/contracts';
+import { HANDOVER_METADATA, HandoverRecord, STREAMS, ExternalFailure } from '@fairlead/contracts';
 import { jetstreamManager, type StreamUpdateConfig } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import * as z from 'zod';
@@ -31,8 +31,8 @@ export interface LogState {
   readonly sealed: boolean;
 }
 
-const unreadable = (message: string): WorldFailure =>
-  new WorldFailure({ operation: 'read who holds the log', target: STREAMS.events, message });
+const unreadable = (message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'read who holds the log', target: STREAMS.events, message });
 
 /** undefined: none. Throws if a newer release wrote it: then it is unknown whether the log may be used. */
 export const handoverIn = (metadata: Readonly<Record<string, string>> | undefined): HandoverRecord | undefined => {
@@ -75,7 +75,7 @@ const update = async (nc: NatsConnection, record: HandoverRecord | undefined, ch
   const jsm = await jetstreamManager(nc);
   const { config } = await jsm.streams.info(STREAMS.events);
   if (config.sealed)
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'change who holds the log',
       target: STREAMS.events,
       message: 'the log is sealed: another installation has taken it over',

@@ -77,7 +77,7 @@ const LOOK_BATCH = 100;
 
 type Quarantined = BatchChanges['quarantined'];
 
-interface Taken {
+interface TakenMessages {
   readonly raw: readonly RawEvent[];
   /** Nothing followed, unless a wake-up arrived since. */
   readonly isWhole: boolean;
@@ -304,7 +304,7 @@ export class PartitionConsumer {
   }
 
   /** The next messages of the partition: pushed ones if they are complete, otherwise read from the log. */
-  private async next(): Promise<Taken> {
+  private async next(): Promise<TakenMessages> {
     const pushed = this.mustRead ? undefined : this.feed.take(READ_BATCH);
     if (pushed !== undefined) return { raw: pushed, isWhole: pushed.length < READ_BATCH, isPushed: true };
     this.mustRead = false;
@@ -317,7 +317,7 @@ export class PartitionConsumer {
     return taken;
   }
 
-  private async read(after: number): Promise<Taken> {
+  private async read(after: number): Promise<TakenMessages> {
     const limit = this.isBehind ? READ_BATCH : LOOK_BATCH;
     const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, limit);
     return { raw, isWhole: raw.length < limit, isPushed: false };

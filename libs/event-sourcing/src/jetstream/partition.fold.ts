@@ -102,7 +102,7 @@ const timerAfter = (
 };
 
 /** Before its events are known. */
-type Named<Of extends Concerned> = Omit<Of, 'events' | 'keys'>;
+type ConcernedRows<Of extends Concerned> = Omit<Of, 'events' | 'keys'>;
 
 /**
  * The rows that events concern. An event without a place concerns none: `project` meets the same fault and reports it.
@@ -126,8 +126,8 @@ const clusterKeysIn = (events: readonly StoredEvent[]): readonly string[] => [..
  */
 export class PartitionFold {
   private readonly documents: LRUCache<string, { readonly doc: unknown }>;
-  private readonly projections: readonly Named<OfProjection>[];
-  private readonly processes: readonly Named<OfProcess>[];
+  private readonly projections: readonly ConcernedRows<OfProjection>[];
+  private readonly processes: readonly ConcernedRows<OfProcess>[];
 
   constructor(
     { projections, processes }: Consumers,

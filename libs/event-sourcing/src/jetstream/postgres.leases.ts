@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Lease, TaskLeases } from '../task.leases.js';
@@ -17,7 +17,7 @@ const BATCH_MAX = 200;
  */
 const RELEASE_AFTER_MS = 1_000;
 
-interface Asked {
+interface LeaseRequest {
   readonly scope: string;
   readonly name: string;
   readonly holder: string;
@@ -30,8 +30,8 @@ interface Held {
   validUntilMs: number;
 }
 
-const expired = (message: string): WorldFailure =>
-  new WorldFailure({ operation: 'renew a lease', target: 'database', message });
+const expired = (message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'renew a lease', target: 'database', message });
 
 const placeOf = (scope: string, name: string): string => JSON.stringify([scope, name]);
 
@@ -43,7 +43,7 @@ export class PostgresLeases implements TaskLeases {
   private freeing: NodeJS.Timeout | undefined;
   /** Being freed, by place. */
   private readonly leaving = new Map<string, Promise<void>>();
-  private readonly acquiring = new Batcher<Asked, boolean>(BATCH_MAX, (asked) => this.acquireAll(asked));
+  private readonly acquiring = new Batcher<LeaseRequest, boolean>(BATCH_MAX, (asked) => this.acquireAll(asked));
   private readonly releasing = new Batcher<string, void>(BATCH_MAX, (holders) => this.releaseAll(holders));
   private renewing: NodeJS.Timeout | undefined;
 
@@ -119,7 +119,7 @@ export class PostgresLeases implements TaskLeases {
   /**
    * Of two requests for the same lease in one batch the first one succeeds, as if they had arrived one after the other.
    */
-  private async acquireAll(asked: readonly Asked[]): Promise<readonly boolean[]> {
+  private async acquireAll(asked: readonly LeaseRequest[]): Promise<readonly boolean[]> {
     const first = new Map(asked.toReversed().map((one) => [placeOf(one.scope, one.name), one]));
     // Always in the same order, so that two replicas' batches cannot deadlock on each other's rows.
     const desired = [...first].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);

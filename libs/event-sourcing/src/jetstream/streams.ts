@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import {
   JetStreamApiError,
   jetstreamManager,
@@ -28,8 +28,8 @@ const olderThan = (version: string, min: string): boolean => {
   return false;
 };
 
-const tooOld = (nc: NatsConnection, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'check the NATS server', target: nc.getServer(), message, retryable: false });
+const tooOld = (nc: NatsConnection, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'check the NATS server', target: nc.getServer(), message, retryable: false });
 
 /** Throws an error with instructions if the server is unsuitable for the log. */
 export const checkServer = async (nc: NatsConnection): Promise<void> => {
@@ -43,7 +43,7 @@ export const checkServer = async (nc: NatsConnection): Promise<void> => {
   const response = await nc.request('$JS.API.INFO', undefined, { timeout: 5_000 });
   const account = response.json<{ api?: { level?: number }; error?: { description?: string } }>();
   if (account.error !== undefined)
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'check JetStream',
       target: nc.getServer(),
       message: `JetStream is not available: ${account.error.description ?? 'unknown error'}. If this does not pass, enable it on the server and for the account.`,
@@ -60,7 +60,7 @@ export const checkServer = async (nc: NatsConnection): Promise<void> => {
 const TOO_FEW_SERVERS = new Set([10005, 10074]);
 
 /** NATS has fewer servers than the requested replicas. */
-export class TooFewServers extends WorldFailure {}
+export class TooFewServers extends ExternalFailure {}
 
 export interface StoreState {
   readonly store: Store;

@@ -1,4 +1,4 @@
-import { storedSubject, WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { storedSubject, ExternalFailure, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { sharedInterval, untilShared } from './shared.interval.js';
 import { WakeSignal } from './wake.signal.js';
@@ -25,7 +25,7 @@ const everyLook: OnUnpushed = (listener) => sharedInterval(LOOK_MS, listener);
 
 /** Only an outage of the log is retried; anything else is a bug. */
 const outage = (error: unknown): undefined => {
-  if (!(error instanceof WorldFailure)) throw error;
+  if (!(error instanceof ExternalFailure)) throw error;
   return undefined;
 };
 

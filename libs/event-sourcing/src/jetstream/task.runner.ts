@@ -1,4 +1,4 @@
-import { isRefusal, WorldFailure, wordsOf, type StreamId } from '@fairlead/contracts';
+import { isRefusal, ExternalFailure, wordsOf, type StreamId } from '@fairlead/contracts';
 import { LRUCache } from 'lru-cache';
 import type { Command } from '../decider.js';
 import type { Decided, Handle } from '../handle.js';
@@ -7,7 +7,7 @@ import {
   reconcilerDecider,
   desiredTask,
   type AnyReconciler,
-  type Known,
+  type KnownState,
   type Reconciled,
   type ReconcilerCommand,
   type Task,
@@ -24,7 +24,7 @@ import { sharedInterval } from './shared.interval.js';
 const BUSY_AGAIN_MS = 500;
 const LOG_BEHIND_AGAIN_MS = 100;
 /** Maximum delay until a task notices its withdrawal if another replica reads the cluster's events. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 /** Maximum remembered tasks that found their lease held. */
 const BLOCKED_MAX = 1_000;
 /** The lease of an exclusive task that waits for all others of its cluster. */
@@ -160,7 +160,7 @@ export class TaskRunner {
   }
 
   start(): void {
-    this.stopWatching = sharedInterval(LOOK_EVERY_MS, () => void this.lookAtAll());
+    this.stopWatching = sharedInterval(POLL_INTERVAL_MS, () => void this.lookAtAll());
   }
 
   stop(): void {
@@ -304,22 +304,25 @@ export class TaskRunner {
     }
   }
 
-  private isWithdrawn(running: Running, known: Known<unknown>, seq: number): boolean {
+  private isWithdrawn(running: Running, known: KnownState<unknown>, seq: number): boolean {
     const { reconciler, job, recording, hasEnded, finishes } = running;
     if (recording > 0 || hasEnded || seq < job.data.seq) return false;
     if (this.desired(running, known) !== undefined) return false;
     return !finishes || reconciler.generation(known.state) !== job.data.generation;
   }
 
-  private async decide(job: TaskJob, command: ReconcilerCommand): Promise<Decided<Known<unknown>>> {
+  private async decide(job: TaskJob, command: ReconcilerCommand): Promise<Decided<KnownState<unknown>>> {
     const decider = this.deciders.get(this.reconcilerOf(job));
     if (decider === undefined) throw new Error(`no reconciler is named ${job.data.reconciler}`);
     const outcome = await this.options.handle(decider, this.streamOf(job), command, job.cause);
     if (!isRefusal(outcome)) return outcome;
-    throw new WorldFailure({ operation: 'record the outcome', target: job.cluster, message: outcome.message });
+    throw new ExternalFailure({ operation: 'record the outcome', target: job.cluster, message: outcome.message });
   }
 
-  private desired({ reconciler, job }: Pick<Running, 'reconciler' | 'job'>, known: Known<unknown>): Task | undefined {
+  private desired(
+    { reconciler, job }: Pick<Running, 'reconciler' | 'job'>,
+    known: KnownState<unknown>,
+  ): Task | undefined {
     return desiredTask(reconciler, known, job.data, this.options.now().toISOString());
   }
 

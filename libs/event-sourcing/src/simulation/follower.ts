@@ -9,7 +9,7 @@ import {
   reconcilerDecider,
   reconcilerProcess,
   STATE_FACTS,
-  type Known,
+  type KnownState,
   type Reconciled,
   type Reconciler,
   type Task,
@@ -18,7 +18,7 @@ import {
 } from '../reconciler.js';
 
 /** A task that has become desired, or the statement of facts. */
-export type Asked = Job<TaskRef>;
+export type TaskJob = Job<TaskRef>;
 
 type Waker = Pick<StoredEvent['meta'], 'id' | 'correlationId'>;
 
@@ -51,7 +51,7 @@ export class Follower<State, F extends Fact = Fact> {
   }
 
   /** What becomes desired with an event that it reads. */
-  read(event: StoredEvent): readonly Asked[] {
+  read(event: StoredEvent): readonly TaskJob[] {
     const clusterKey = clusterKeyOf(event);
     const before = this.states.get(clusterKey);
     const after = this.process.evolve(before ?? this.process.initial, event);
@@ -68,7 +68,7 @@ export class Follower<State, F extends Fact = Fact> {
   }
 
   /** For each cluster whose state waits, the moment comes that it waits for. */
-  wake(): readonly Asked[] {
+  wake(): readonly TaskJob[] {
     return [...this.states].flatMap(([clusterKey, state]) => {
       const { id = 'wake', correlationId = 'wake' } = this.wakers.get(clusterKey) ?? {};
       if (state.wakeAt === null) return [];
@@ -79,18 +79,18 @@ export class Follower<State, F extends Fact = Fact> {
   }
 
   /** As far as it has read. */
-  known(clusterKey = 'default/demo'): Known<State> {
+  known(clusterKey = 'default/demo'): KnownState<State> {
     const { state, isPaused } = this.states.get(clusterKey) ?? this.process.initial;
     return isPaused === true ? { state, isPaused } : { state };
   }
 
   /** The task as it is desired now, by what the whole log says; undefined: it is void. */
-  taskOf({ data: ref }: Pick<Asked, 'data'>, now: string, known = this.known()): Task | undefined {
+  taskOf({ data: ref }: Pick<TaskJob, 'data'>, now: string, known = this.known()): Task | undefined {
     return desiredTask(this.reconciler as Reconciler<State>, known, ref, now);
   }
 
   /** Whether it is still asked for, as far as it has read. */
-  isAsked({ namespace, cluster, data: { key, seq, now } }: Asked): boolean {
+  isAsked({ namespace, cluster, data: { key, seq, now } }: TaskJob): boolean {
     const origin = this.states.get(`${namespace}/${cluster}`)?.origins[key];
     return origin?.seq === seq && origin.now === now;
   }
@@ -105,7 +105,7 @@ export class Follower<State, F extends Fact = Fact> {
     return this.kernel.decide(known, { type: STATE_FACTS, data: { now } }) as readonly F[];
   }
 
-  private asked(clusterKey: string, reactions: readonly Reaction[]): readonly Asked[] {
+  private asked(clusterKey: string, reactions: readonly Reaction[]): readonly TaskJob[] {
     const { name: process } = this.process;
     const origins = this.states.get(clusterKey)?.origins ?? {};
     return reactions
@@ -113,7 +113,7 @@ export class Follower<State, F extends Fact = Fact> {
       .flatMap((reaction) => {
         const origin = origins[(reaction.data as TaskRef).key];
         const at = { service: this.service, process, clusterKey };
-        return origin === undefined ? [] : [jobOfTask(at, origin, reaction) as Asked];
+        return origin === undefined ? [] : [jobOfTask(at, origin, reaction) as TaskJob];
       });
   }
 }

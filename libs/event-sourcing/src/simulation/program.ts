@@ -1,4 +1,4 @@
-import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { ExternalFailure, type StoredEvent } from '@fairlead/contracts';
 import { consumerNames, processConsumer, type Consumers } from '../jetstream/consumers.js';
 import { taskPattern, type Job, type JobContext, type JobFailure, type RequeueAfter } from '../jetstream/decorators.js';
 import { PartitionCursor } from '../jetstream/partition.cursor.js';
@@ -336,7 +336,7 @@ export class Program {
       if (!life.dead) this.ended(queued);
       return undefined;
     } catch (error) {
-      if (life.dead || !(error instanceof WorldFailure)) throw error;
+      if (life.dead || !(error instanceof ExternalFailure)) throw error;
       this.options.simulation.trace.push(`failed ${job.type}: ${error.message}`);
       const attemptsMax = this.attemptsOf(queued, replica);
       const isLast = attempt >= attemptsMax || !error.retryable;
@@ -345,7 +345,7 @@ export class Program {
         await replica.tasks.recordFailure(job, failure);
         await replica.parts.failed?.(job, failure);
       } catch (again) {
-        if (life.dead || !(again instanceof WorldFailure)) throw again;
+        if (life.dead || !(again instanceof ExternalFailure)) throw again;
         return queued; // Not recorded as failed: delivered again, as in the kernel.
       }
       if (isLast) {

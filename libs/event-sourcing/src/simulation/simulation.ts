@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRefusal, WorldFailure } from '@fairlead/contracts';
+import { isRefusal, ExternalFailure } from '@fairlead/contracts';
 import { FoldCache } from '../fold.cache.js';
 import { makeHandle, type Handle } from '../handle.js';
 import type { EventStore } from '../store.js';
@@ -169,7 +169,7 @@ export abstract class Simulation implements Chances {
   }
 }
 
-const lost = (what: string, way: string): WorldFailure =>
-  new WorldFailure({ operation: what, target: 'the world', message: `the ${way} was lost` });
+const lost = (what: string, way: string): ExternalFailure =>
+  new ExternalFailure({ operation: what, target: 'the world', message: `the ${way} was lost` });
 
 const turnOfNode = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -6,7 +6,7 @@ import type { KubernetesClient } from '../kubernetes.client.js';
 const FIELD_MANAGER = 'fairlead';
 /** API servers serve a new definition some time after it is stored; with several of them it takes each some seconds. */
 const SERVED_WITHIN_MS = 20_000;
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
 const applyOne = (client: KubernetesClient, manifest: Manifest): Promise<void> =>
   client.objects.apply(manifest, FIELD_MANAGER);
@@ -24,7 +24,7 @@ const whenServed = async (client: KubernetesClient, manifest: Manifest): Promise
     } catch (error) {
       if (!isNotServed(error) || Date.now() >= deadline) throw error;
     }
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 };
 

@@ -1,4 +1,4 @@
-import { timeMsOf, WorldFailure } from '@fairlead/contracts';
+import { timeMsOf, ExternalFailure } from '@fairlead/contracts';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import type {
   V1ConfigMap,
@@ -205,7 +205,7 @@ export class ClientNodeCluster implements ClusterApi {
       this.client.lines('/metrics', DEPRECATED_METRIC, METRICS_BYTES_MAX),
     );
     if (status === 200) return deprecatedApisIn(body);
-    throw new WorldFailure({ operation, target: 'the API server', message: `HTTP ${status}` });
+    throw new ExternalFailure({ operation, target: 'the API server', message: `HTTP ${status}` });
   }
 
   async freeDisk(node: string): Promise<number> {
@@ -213,7 +213,7 @@ export class ClientNodeCluster implements ClusterApi {
     const path = `/api/v1/nodes/${node}/proxy/stats/summary?only_cpu_and_memory=false`;
     const free = freeDiskIn(await this.client.call(operation, () => this.client.json(path)));
     if (free !== undefined) return free;
-    throw new WorldFailure({ operation, target: node, message: 'its kubelet says nothing of its disks' });
+    throw new ExternalFailure({ operation, target: node, message: 'its kubelet says nothing of its disks' });
   }
 
   async attachedVolumes(node: string): Promise<readonly string[]> {

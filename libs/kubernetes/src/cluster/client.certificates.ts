@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { KubernetesClient } from '../kubernetes.client.js';
 import type { V1CertificateSigningRequest } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import type { SigningRequest } from '../cluster.ports.js';
 const SIGNER = 'kubernetes.io/kube-apiserver-client';
 const OPERATION = 'sign a client certificate';
 const SIGNED_WITHIN_MS = 10_000;
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 
 const APPROVED = {
   type: 'Approved',
@@ -28,8 +28,8 @@ const requestOf = ({ name, csr, ttlSeconds }: SigningRequest): V1CertificateSign
   },
 });
 
-const refused = (name: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: OPERATION, target: name, message, retryable: false });
+const refused = (name: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: OPERATION, target: name, message, retryable: false });
 
 /** kube-controller-manager signs an approved request shortly after, or records why not. */
 const signed = async (client: KubernetesClient, name: string, signal: AbortSignal): Promise<string> => {
@@ -39,10 +39,10 @@ const signed = async (client: KubernetesClient, name: string, signal: AbortSigna
     if (status?.certificate !== undefined && status.certificate !== '') return status.certificate;
     const no = status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
     if (no !== undefined) throw refused(name, `${no.type}: ${no.message ?? no.reason ?? 'no reason was given'}`);
-    await sleep(LOOK_EVERY_MS, undefined, { signal });
+    await sleep(POLL_INTERVAL_MS, undefined, { signal });
   }
   const message = `it was approved, and not signed within ${SIGNED_WITHIN_MS / 1000} s`;
-  throw new WorldFailure({ operation: OPERATION, target: name, message });
+  throw new ExternalFailure({ operation: OPERATION, target: name, message });
 };
 
 /** See ClusterApi.signClientCertificate. */
@@ -65,7 +65,7 @@ export const signClientCertificate = async (
     await client
       .find(OPERATION, () => certificates.deleteCertificateSigningRequest({ name }))
       .catch((error: unknown) => {
-        if (!(error instanceof WorldFailure)) throw error;
+        if (!(error instanceof ExternalFailure)) throw error;
       });
   }
 };

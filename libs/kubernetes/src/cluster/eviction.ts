@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import { ApiException } from '@kubernetes/client-node';
@@ -76,7 +76,7 @@ export const evictPod = (client: KubernetesClient, { namespace, name, uid }: Pod
       const { message = '', details } = bodyOf(error);
       if (BY_WEBHOOK.test(message)) throw error;
       if (details?.causes?.some(({ reason }) => reason === NAMESPACE_TERMINATING) === true)
-        throw new WorldFailure({ operation, target: name, message: `its namespace ${namespace} is being deleted` });
+        throw new ExternalFailure({ operation, target: name, message: `its namespace ${namespace} is being deleted` });
       if (status === GONE || status === CONFLICT) return { answer: 'gone' };
       if (status === TOO_MANY_REQUESTS) return refusal(error, namespace);
       if (status === UNSUPPORTED && message.includes('more than one PodDisruptionBudget'))

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import { PatchStrategy, setHeaderOptions, type V1Node } from '@kubernetes/client-node';
 import type { CordonOptions } from '../cluster.ports.js';
@@ -37,7 +37,7 @@ export const patchNode = async (
     );
     if (outcome !== 'conflict') return node;
   }
-  throw new WorldFailure({ operation, target: name, message: 'others keep changing the node at the same time' });
+  throw new ExternalFailure({ operation, target: name, message: 'others keep changing the node at the same time' });
 };
 
 const marksOf = (node: V1Node): Readonly<Record<string, string>> => node.metadata?.annotations ?? {};

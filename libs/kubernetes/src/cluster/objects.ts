@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Manifest } from '../cluster.ports.js';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
@@ -7,7 +7,7 @@ import { differenceOf } from './object.difference.js';
 /** Only for comparisons: nothing is applied under this name. */
 const COMPARING_MANAGER = 'fairlead-comparison';
 const GONE_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 200;
+const POLL_INTERVAL_MS = 200;
 
 const wordsOf = ({ kind, metadata: { name, namespace } }: Manifest): string =>
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
@@ -76,8 +76,8 @@ const untilGone = async (client: KubernetesClient, manifest: Manifest, deadline:
     if ((await client.find(`read ${words}`, () => client.objects.find(manifest))) === undefined) return;
     const message = `it is still there after ${GONE_WITHIN_MS / 1_000} s`;
     if (Date.now() >= deadline)
-      throw new WorldFailure({ operation: `delete ${words}`, target: 'the cluster', message });
-    await sleep(LOOK_EVERY_MS);
+      throw new ExternalFailure({ operation: `delete ${words}`, target: 'the cluster', message });
+    await sleep(POLL_INTERVAL_MS);
   }
 };
 

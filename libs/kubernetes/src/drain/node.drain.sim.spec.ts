@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import type { DrainPod } from './drain.planner.js';
@@ -95,7 +95,7 @@ class World implements DrainableCluster {
     if (pod === undefined || owner === undefined) return { answer: 'gone' };
     if (this.nowMs < owner.refusedUntilMs) {
       if (owner.refusedBy === 'budget') return { answer: 'refused', budget: 'default/b', message: 'a budget says no' };
-      throw new WorldFailure({ operation: `evict ${uid}`, target: 'demo', message: 'denied the request' });
+      throw new ExternalFailure({ operation: `evict ${uid}`, target: 'demo', message: 'denied the request' });
     }
     this.evictions.push({ pod, controller: owner.name });
     this.pods.set(uid, { ...pod, deleting: true, goneAtMs: this.nowMs + owner.endsAfterMs });

@@ -1,4 +1,4 @@
-import { WorldFailure, type DrainRule } from '@fairlead/contracts';
+import { ExternalFailure, type DrainRule } from '@fairlead/contracts';
 import pLimit from 'p-limit';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterApi, NodeView, PodIdentity } from '../cluster.ports.js';
@@ -202,7 +202,7 @@ export class NodeDrain {
 
   /** A webhook denies it, or the API server fails: a retry may succeed. */
   private denied(error: unknown, denials: number): Refused {
-    if (!(error instanceof WorldFailure)) throw error;
+    if (!(error instanceof ExternalFailure)) throw error;
     const waitMs = Math.min(DENIED_AGAIN.maxMs, DENIED_AGAIN.firstMs * 2 ** Math.min(denials - 1, 10));
     return { budget: null, message: error.message, denials, againMs: this.options.nowMs() + waitMs };
   }

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DrainPod } from './drain.planner.js';
 import { drainNode, NodeDrain, type DrainableCluster } from './node.drain.js';
@@ -43,7 +43,7 @@ class FakeCluster implements DrainableCluster {
   evict: DrainableCluster['evict'] = async ({ name }) => {
     this.evictions.push(name);
     const words = this.denied.get(name);
-    if (words !== undefined) throw new WorldFailure({ operation: `evict ${name}`, target: 'demo', message: words });
+    if (words !== undefined) throw new ExternalFailure({ operation: `evict ${name}`, target: 'demo', message: words });
     if (this.refused.has(name)) return { answer: 'refused', budget: 'default/db', message: 'the budget db says no' };
     for (const claim of this.pods.get(name)?.claims ?? []) this.attached.add(`volume of ${claim}`);
     this.pods.delete(name);
@@ -222,7 +222,7 @@ describe('The drain of a node', () => {
     const deletePod = cluster.deletePod;
     cluster.deletePod = async (one) => {
       if (one.name === 'broker-0')
-        throw new WorldFailure({ operation: 'delete pod', target: 'demo', message: 'denied the request' });
+        throw new ExternalFailure({ operation: 'delete pod', target: 'demo', message: 'denied the request' });
       await deletePod(one);
     };
     await drain.force();

@@ -1,5 +1,5 @@
 /** One request: its kind of connection, start, duration, and who answered, or the error. */
-export interface Asked {
+export interface RecordedRequest {
   readonly kind: 'new' | 'kept' | 'watch';
   readonly at: number;
   readonly ms: number;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST, servingCertificate } from '../../../../test/balancers/balanced.js';
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
-import { apiClients, CUT_OFF, type Asked } from './api.clients.fixtures.js';
+import { apiClients, CUT_OFF, type RecordedRequest } from './api.clients.fixtures.js';
 import { canMakeNamespaces, Machines } from './failover.fixtures.js';
 import { haproxyConfig } from './haproxy.config.js';
 
@@ -65,8 +65,8 @@ whenPossible('haproxy on a control plane of own hosts, when the host of an API s
     machines.cutOff('cp1');
     const goneAt = Date.now();
     await ended;
-    const seen = JSON.parse(readFileSync(join(folder, 'seen'), 'utf8')) as readonly Asked[];
-    const cutOff = (kind: Asked['kind']): readonly number[] =>
+    const seen = JSON.parse(readFileSync(join(folder, 'seen'), 'utf8')) as readonly RecordedRequest[];
+    const cutOff = (kind: RecordedRequest['kind']): readonly number[] =>
       seen.filter((one) => one.kind === kind && one.said === CUT_OFF).map(({ at, ms }) => at + ms - goneAt);
     return { after: seen.filter(({ kind, at }) => kind === 'new' && at > goneAt), cutOff };
   };

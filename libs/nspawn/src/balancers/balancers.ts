@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import {
   isAlive,
   readIfAny,
@@ -239,5 +239,5 @@ export class Balancers {
 /** Hosts and load balancers claim addresses of the same network; this owner name is not a valid host name. */
 const ownerOf = (name: string): string => `balancer/${name}`;
 
-const failure = (target: string, message: string, retryable: boolean): WorldFailure =>
-  new WorldFailure({ operation: 'ensure load balancer', target, message, retryable });
+const failure = (target: string, message: string, retryable: boolean): ExternalFailure =>
+  new ExternalFailure({ operation: 'ensure load balancer', target, message, retryable });

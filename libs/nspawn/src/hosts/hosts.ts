@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { isAlive, runCommand, signalProcess, waitUntil, type CommandResult } from '@fairlead/embedded/process';
 import { machineGroupsFor, removeGroups, groupsNamed } from '../machine/cgroups.js';
 import { run } from '../machine/commands.js';
@@ -112,7 +112,7 @@ export class Hosts {
       this.store.setReached(name);
       return this.found(name);
     }
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'boot host',
       target: name,
       message: `it ended while it booted${this.lastWords(name)}`,
@@ -193,7 +193,7 @@ export class Hosts {
     const boot = this.store.boot(name);
     const first = boot === undefined ? undefined : childOf(boot.pid);
     if (first === undefined) {
-      throw new WorldFailure({ operation: 'run a command on host', target: name, message: 'it has no power' });
+      throw new ExternalFailure({ operation: 'run a command on host', target: name, message: 'it has no power' });
     }
     const withoutRights = ['--bounding-set', WITHHELD.map((name) => `-${name}`).join(','), '--inh-caps', '-all'];
     return runCommand('setpriv', [...withoutRights, 'nsenter', '--target', String(first), '--all', ...words], {
@@ -221,7 +221,7 @@ export class Hosts {
   private known(name: string): HostRecord {
     const record = this.store.find(name);
     if (record !== undefined) return record;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'find host',
       target: name,
       message: 'there is no such host',
@@ -237,7 +237,7 @@ export class Hosts {
   private networkOf(name: string): HostNetwork {
     const network = this.networks.find(name);
     if (network !== undefined) return network;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'create host',
       target: name,
       message: 'there is no such network',
@@ -298,7 +298,7 @@ export class Hosts {
     const up = (): boolean => this.store.boot(name) !== undefined;
     await waitUntil(() => up() || ended(), { timeoutMs: START_TIMEOUT_MS, everyMs: POLL_MS });
     if (up()) return;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'start host',
       target: name,
       message: `it did not start${this.lastWords(name)}`,
@@ -322,7 +322,7 @@ export class Hosts {
     }
     const left = await removeGroups(groupsNamed(this.groupName(record)));
     if (left.length > 0) {
-      throw new WorldFailure({
+      throw new ExternalFailure({
         operation: 'stop host',
         target: name,
         message: `these groups are still in use: ${left.join(', ')}`,
@@ -343,7 +343,7 @@ export class Hosts {
       timeoutMs: END_TIMEOUT_MS,
     });
     if (code === 0 || saysNoDevice(stderr)) return;
-    throw new WorldFailure({ operation: 'stop host', target: name, message: stderr.trim() });
+    throw new ExternalFailure({ operation: 'stop host', target: name, message: stderr.trim() });
   }
 
   private async plugInto(name: string, bridge: string): Promise<void> {
@@ -359,5 +359,5 @@ export class Hosts {
 
 export const tagOfHost = (stateDir: string, name: string): string => `h${tagOf(stateDir, 'host', name)}`;
 
-const refusal = (target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation: 'create host', target, message, retryable: false });
+const refusal = (target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'create host', target, message, retryable: false });

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { lastWordsOf, runCommand } from '@fairlead/embedded/process';
 
 const TIMEOUT_MS = 20_000;
@@ -11,7 +11,7 @@ export interface Run {
 }
 
 /**
- * Runs a program of this machine and resolves to its output. Rejects with a WorldFailure with the program's error
+ * Runs a program of this machine and resolves to its output. Rejects with a ExternalFailure with the program's error
  * output.
  */
 export const run = async (at: Run, command: string, args: readonly string[]): Promise<string> => {
@@ -20,7 +20,7 @@ export const run = async (at: Run, command: string, args: readonly string[]): Pr
     env: { ...process.env, LC_ALL: 'C' },
   });
   if (result.code === 0) return result.stdout;
-  throw new WorldFailure({
+  throw new ExternalFailure({
     operation: at.operation,
     target: at.target,
     message: `${command} ${args.join(' ')}: ${lastWordsOf(result)}`,

@@ -1,7 +1,7 @@
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { toAddress } from './addresses.rules.js';
 
 export interface ClaimRange {
@@ -29,7 +29,7 @@ export class AddressClaims {
       const address = toAddress(value);
       if (!existsSync(join(this.folder, address)) && this.take(address, owner)) return address;
     }
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'choose an address',
       target: owner,
       message: `all ${last - first + 1} addresses from ${toAddress(first)} to ${toAddress(last)} are taken`,

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { readIfAny, writeWhole } from '@fairlead/embedded/process';
 import { run } from '../machine/commands.js';
 import { tagOf } from '../places.js';
@@ -191,16 +191,16 @@ const batch = async (
   for (const line of lines) await run(at, 'ip', ['-n', namespace, ...line.split(' ')]);
 };
 
-const unusable = (name: string, cidr: string): WorldFailure =>
-  new WorldFailure({
+const unusable = (name: string, cidr: string): ExternalFailure =>
+  new ExternalFailure({
     operation: 'ensure network',
     target: name,
     message: `local hosts need a network of /16 to /26 within ${HOST_RANGE}, which no real machine has; this is ${cidr}`,
     retryable: false,
   });
 
-const taken = (name: string, cidr: string, by: string): WorldFailure =>
-  new WorldFailure({
+const taken = (name: string, cidr: string, by: string): ExternalFailure =>
+  new ExternalFailure({
     operation: 'ensure network',
     target: name,
     message: `${cidr} is taken: ${by}. Choose another range with the connection's setting networkCidr`,

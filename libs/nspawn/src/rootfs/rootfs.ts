@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { debianMirrors, readAptSources } from '@fairlead/embedded/apt';
 import { run } from '../machine/commands.js';
 import {
@@ -98,8 +98,8 @@ const buildBase = async (system: HostSystem, base: string, progress: Progress): 
   }
 };
 
-const failure = (target: string, message: string, retryable = true): WorldFailure =>
-  new WorldFailure({ operation: 'build the root file system of local hosts', target, message, retryable });
+const failure = (target: string, message: string, retryable = true): ExternalFailure =>
+  new ExternalFailure({ operation: 'build the root file system of local hosts', target, message, retryable });
 
 /** Runs a long command and passes on each line of its output. */
 const follow = (

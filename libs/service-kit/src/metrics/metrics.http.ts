@@ -2,8 +2,8 @@ import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { METRICS } from '../tokens.js';
 import type { ServiceMetrics } from './service.metrics.js';
 
-interface Answer {
-  set(header: string, value: string): Answer;
+interface HttpResponse {
+  set(header: string, value: string): HttpResponse;
   send(body: string): void;
 }
 
@@ -13,7 +13,7 @@ export class MetricsHttp {
   constructor(@Inject(METRICS) private readonly metrics: ServiceMetrics) {}
 
   @Get('metrics')
-  async show(@Res() response: Answer): Promise<void> {
+  async show(@Res() response: HttpResponse): Promise<void> {
     const { contentType, body } = await this.metrics.text();
     response.set('Content-Type', contentType).send(body);
   }

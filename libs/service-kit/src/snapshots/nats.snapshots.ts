@@ -1,4 +1,4 @@
-import { SNAPSHOTS_BUCKET, WorldFailure } from '@fairlead/contracts';
+import { SNAPSHOTS_BUCKET, ExternalFailure } from '@fairlead/contracts';
 import { Objm, type ObjectStore } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
 import {
@@ -42,8 +42,8 @@ export class NatsSnapshots implements SnapshotStore {
 
   /** Any service with the right may read: bootstrap-svc copies snapshots to the nodes on which etcd is restored. */
   async read(name: string, take: (chunk: Buffer) => Promise<void>): Promise<KeptSnapshot> {
-    const failure = (message: string, cause?: unknown): WorldFailure =>
-      new WorldFailure({ operation: 'read a snapshot of etcd', target: name, message, retryable: false, cause });
+    const failure = (message: string, cause?: unknown): ExternalFailure =>
+      new ExternalFailure({ operation: 'read a snapshot of etcd', target: name, message, retryable: false, cause });
     const key = await this.secrets.get(snapshotKeyRef(name));
     if (key === undefined) throw failure('its key is not among the secrets any more');
     const found = await (await this.objects()).get(name);
@@ -126,7 +126,7 @@ class SealingWriter implements SnapshotWriter {
     } catch (error) {
       const cause = this.failed ?? error;
       const message = cause instanceof Error ? cause.message : String(cause);
-      throw new WorldFailure({ operation: 'keep a snapshot of etcd', target: this.name, message, cause });
+      throw new ExternalFailure({ operation: 'keep a snapshot of etcd', target: this.name, message, cause });
     }
   }
 }

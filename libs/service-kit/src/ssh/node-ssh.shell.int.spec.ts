@@ -1,4 +1,4 @@
-import { HOST_KEY_CHANGED, WorldFailure } from '@fairlead/contracts';
+import { HOST_KEY_CHANGED, ExternalFailure } from '@fairlead/contracts';
 import { renderStep } from '@fairlead/node-scripts';
 import { eventually, newFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -270,8 +270,8 @@ run kubeadm join # canary`,
       const failure = await session
         .run({ name: 'verify-abc', operation: 'verify', text: 'true', input: {}, limitMs: 5_000 }, signal)
         .catch((error: unknown) => error);
-      expect(failure).toMatchObject({ name: 'WorldFailure', retryable: false });
-      expect((failure as WorldFailure).message).toMatch(expected);
+      expect(failure).toMatchObject({ name: 'ExternalFailure', retryable: false });
+      expect((failure as ExternalFailure).message).toMatch(expected);
       expect(await host.read('/var/lib/fairlead/steps/verify-abc.sh')).toBeUndefined();
       session.release();
     } finally {
@@ -323,8 +323,10 @@ run kubeadm join # canary`,
       const failure = await makeShell()
         .open(wrong, { ...options, triesMax: 5 })
         .catch((error: unknown) => error);
-      expect(failure).toMatchObject({ name: 'WorldFailure', retryable: false, target: 'demo-cp-1-aaaaa' });
-      expect((failure as WorldFailure).message).toMatch(/^the jump host root@127\.0\.0\.1:\d+: the host shows the key/);
+      expect(failure).toMatchObject({ name: 'ExternalFailure', retryable: false, target: 'demo-cp-1-aaaaa' });
+      expect((failure as ExternalFailure).message).toMatch(
+        /^the jump host root@127\.0\.0\.1:\d+: the host shows the key/,
+      );
       expect(jump.connections()).toBe(1);
     });
 
@@ -362,8 +364,8 @@ run kubeadm join # canary`,
     });
   });
 
-  it('is a WorldFailure if the host accepts none of the keys', async () => {
+  it('is a ExternalFailure if the host accepts none of the keys', async () => {
     const opening = makeShell().open({ ...sshd.address, privateKey: 'no key at all' }, { ...options, triesMax: 1 });
-    await expect(opening).rejects.toBeInstanceOf(WorldFailure);
+    await expect(opening).rejects.toBeInstanceOf(ExternalFailure);
   });
 });

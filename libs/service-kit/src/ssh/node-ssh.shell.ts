@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { createHash } from 'node:crypto';
 import type { HostAddress, HostSession, HostShell, OpenOptions, SshHop } from './ssh.ports.js';
 import { connect, isKeyRefused, type Connected, type OpenChannel } from './ssh.connection.js';
@@ -147,7 +147,7 @@ export class NodeSshShell implements HostShell {
       }
       signal.throwIfAborted();
       if (Date.now() >= deadline)
-        throw new WorldFailure({
+        throw new ExternalFailure({
           operation: 'open SSH',
           target: name,
           message: `all ${this.limits.connectionsMax} connections were in use for ${deadlineMs / 1000} s`,

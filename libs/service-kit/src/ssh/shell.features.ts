@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
@@ -36,12 +36,12 @@ const script = (text: string, more: Partial<HostScript> = {}): HostScript => ({
   ...more,
 });
 
-const failureOf = async (work: Promise<unknown>): Promise<WorldFailure> => {
+const failureOf = async (work: Promise<unknown>): Promise<ExternalFailure> => {
   const error = await work.then(
     () => new Error('it did not fail'),
     (reason: unknown) => reason,
   );
-  if (!(error instanceof WorldFailure)) throw error;
+  if (!(error instanceof ExternalFailure)) throw error;
   return error;
 };
 

@@ -1,4 +1,4 @@
-import { HOST_KEY_CHANGED, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { HOST_KEY_CHANGED, ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { NodeSSH } from 'node-ssh';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duplex } from 'node:stream';
@@ -90,7 +90,7 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
 
 /** The host answered and rejected this user and key. Does not include a jump host that rejects its key. */
 export const isKeyRefused = (error: unknown): boolean => {
-  const cause = error instanceof WorldFailure ? error.cause : error;
+  const cause = error instanceof ExternalFailure ? error.cause : error;
   return cause instanceof Error && 'level' in cause && cause.level === 'client-authentication';
 };
 
@@ -118,7 +118,7 @@ export const connect = async (
       const pauseMs = backoffMs(attempt);
       const final = error instanceof WrongHostKey || (error instanceof HopFailure && error.final);
       if (final || attempt >= triesMax || Date.now() + pauseMs >= deadline) {
-        throw new WorldFailure({
+        throw new ExternalFailure({
           operation: 'open SSH',
           target: address.name,
           message: final ? wordsOf(error) : `${unanswered(address)} after ${attempt} tries: ${wordsOf(error)}`,

@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import type { NodeSSH } from 'node-ssh';
 import type { ClientChannel } from 'ssh2';
 import { interruptible } from './interruptible.js';
@@ -36,11 +36,11 @@ const kill = (channel: ClientChannel | undefined): void => {
 const SUDO_REFUSES =
   /^sudo: (?:a password|a terminal|no tty|sorry, you must have a tty).*|^.*is not (?:in the sudoers file|allowed to (?:run sudo|execute)).*|^.*sudo: (?:command )?not found.*/m;
 
-const sudoRefusal = ({ command, operation, target }: ExecRequest, stderr: string): WorldFailure | undefined => {
+const sudoRefusal = ({ command, operation, target }: ExecRequest, stderr: string): ExternalFailure | undefined => {
   const words = command.includes('sudo -n ') ? SUDO_REFUSES.exec(stderr)?.[0] : undefined;
   if (words === undefined) return undefined;
   const message = `commands need root, and sudo gives it only without a password (NOPASSWD in sudoers): ${words.trim()}`;
-  return new WorldFailure({ operation, target, message, retryable: false });
+  return new ExternalFailure({ operation, target, message, retryable: false });
 };
 
 /**
@@ -49,8 +49,8 @@ const sudoRefusal = ({ command, operation, target }: ExecRequest, stderr: string
  */
 export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutput> => {
   const { command, stdin, operation, target, timeoutMs, signal } = request;
-  const failure = (message: string): WorldFailure => new WorldFailure({ operation, target, message });
-  const late = (): WorldFailure => failure(`it was not done after ${timeoutMs / 1000} s`);
+  const failure = (message: string): ExternalFailure => new ExternalFailure({ operation, target, message });
+  const late = (): ExternalFailure => failure(`it was not done after ${timeoutMs / 1000} s`);
   let channel: ClientChannel | undefined;
   try {
     const {
@@ -79,7 +79,7 @@ export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutp
     // The library's message for a half-closed socket, which it keeps reporting as connected until the other side is
     // closed too.
     if (wordsOf(error) === 'Not connected') ssh.dispose();
-    if (error instanceof WorldFailure || signal.aborted) throw error;
+    if (error instanceof ExternalFailure || signal.aborted) throw error;
     throw failure(wordsOf(error));
   }
 };

@@ -44,7 +44,7 @@ export interface HostFile {
 }
 
 /**
- * A session on one host. Every method rejects with WorldFailure, whose target is the host's name; a failing script is
+ * A session on one host. Every method rejects with ExternalFailure, whose target is the host's name; a failing script is
  * reported with its last output. Output may be secret and is never logged.
  */
 export interface HostSession {

@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { quote, sentStep, stepFile } from '@fairlead/node-scripts';
 import type { NodeSSH } from 'node-ssh';
 import { randomUUID } from 'node:crypto';
@@ -248,7 +248,7 @@ export class SshSession implements HostSession {
     } catch (error) {
       signal.throwIfAborted();
       const message = `the file transfer failed: ${wordsOf(error)}`;
-      throw new WorldFailure({ operation, target: this.link.address.name, message, cause: error });
+      throw new ExternalFailure({ operation, target: this.link.address.name, message, cause: error });
     }
   }
 }

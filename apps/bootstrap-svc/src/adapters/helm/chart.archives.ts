@@ -1,4 +1,4 @@
-import { applicationSecretRef, eventSubject, NONE, WorldFailure, type EventData } from '@fairlead/contracts';
+import { applicationSecretRef, eventSubject, NONE, ExternalFailure, type EventData } from '@fairlead/contracts';
 import {
   APPLICATIONS_FILTER,
   applicationsAfter,
@@ -16,8 +16,8 @@ import type { ChartArchives, NamedChart } from '../../releases/releases.ports.js
 const addedFilter = (application: string): string =>
   eventSubject({ namespace: NONE, cluster: NONE, context: `catalogue-${application}` }, 'ApplicationVersionAdded');
 
-const refused = (operation: string, target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation, target, message });
+const refused = (operation: string, target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation, target, message });
 
 const FROM_CATALOGUE = 'read the chart from the catalogue';
 const FROM_REPOSITORY = 'download the chart';

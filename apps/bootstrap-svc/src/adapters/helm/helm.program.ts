@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { parseJson, parseYaml } from '@fairlead/parsers';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -172,8 +172,8 @@ export class HelmProgram implements ReleaseEngine {
 const parsed = (text: string): unknown =>
   parseJson(text, { lengthMax: OUTPUT_BYTES_MAX, valuesMax: OUTPUT_VALUES_MAX });
 
-const failed = (operation: string, target: string, stderr: string): WorldFailure =>
-  new WorldFailure({ operation: `helm ${operation}`, target, message: safe(stderr) || 'it failed without a word' });
+const failed = (operation: string, target: string, stderr: string): ExternalFailure =>
+  new ExternalFailure({ operation: `helm ${operation}`, target, message: safe(stderr) || 'it failed without a word' });
 
 const valuesIn = (folder: string): readonly string[] => ['-f', join(folder, 'values.json')];
 

@@ -4,7 +4,7 @@ import {
   HOST_REPLY_FILTER,
   HostReply,
   parseAgentInput,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type HostOrder,
   type HostStream,
@@ -82,7 +82,7 @@ export class HostChannels {
   }
 
   /**
-   * Sends an order until one of the expected replies arrives. Rejects with WorldFailure if the host is silent or
+   * Sends an order until one of the expected replies arrives. Rejects with ExternalFailure if the host is silent or
    * reports a failure.
    */
   async ask<Expected extends Kind>(
@@ -93,8 +93,8 @@ export class HostChannels {
   ): Promise<Reply<Expected>> {
     this.subscribe();
     const { id } = order;
-    const failure = (message: string): WorldFailure =>
-      new WorldFailure({ operation: 'reach the host by its own connection', target: address.node, message });
+    const failure = (message: string): ExternalFailure =>
+      new ExternalFailure({ operation: 'reach the host by its own connection', target: address.node, message });
     return new Promise<Reply<Expected>>((resolve, reject) => {
       const key = `${id}/${randomUUID()}`;
       const send = (): void => this.nats.publish(agentOutputSubject(address, 'order'), JSON.stringify(order));
@@ -197,8 +197,8 @@ class ChannelSession implements HostSession {
   ): Promise<ScriptOutput> {
     const { command, stdin, operation, limitMs } = asked;
     const id = randomUUID();
-    const failure = (message: string): WorldFailure =>
-      new WorldFailure({ operation, target: this.address.node, message });
+    const failure = (message: string): ExternalFailure =>
+      new ExternalFailure({ operation, target: this.address.node, message });
     try {
       await this.ask({ kind: 'run', id, command, stdin, limitMs }, ['running', 'ended'], signal);
       const ended = await this.untilEnded(id, signal);
@@ -225,7 +225,7 @@ class ChannelSession implements HostSession {
   private async untilEnded(id: string, signal: AbortSignal): Promise<Reply<'ended'> | undefined> {
     for (;;) {
       const next = await this.ask({ kind: 'ask', id }, ['ended', 'unknown'], signal, ASK_MS).catch((error: unknown) => {
-        if (signal.aborted || !(error instanceof WorldFailure)) throw error;
+        if (signal.aborted || !(error instanceof ExternalFailure)) throw error;
         return undefined;
       });
       if (next?.kind === 'ended') return next;

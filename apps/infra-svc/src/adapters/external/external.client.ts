@@ -1,5 +1,5 @@
 import * as grpc from '@grpc/grpc-js';
-import { PROVIDER_REFUSED, WorldFailure } from '@fairlead/contracts';
+import { PROVIDER_REFUSED, ExternalFailure } from '@fairlead/contracts';
 import protobuf from 'protobufjs';
 import type { z } from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
@@ -86,7 +86,7 @@ const credentialsFor = (address: string): grpc.ChannelCredentials =>
     : grpc.credentials.createSsl();
 
 /**
- * A gRPC client for an external provider. Every failure is a WorldFailure; an aborted call rejects with the reason of
+ * A gRPC client for an external provider. Every failure is a ExternalFailure; an aborted call rejects with the reason of
  * its signal.
  */
 export class ExternalClient {
@@ -167,14 +167,14 @@ export class ExternalClient {
       }
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof WorldFailure ? error : this.failed(connection, call, error);
+      throw error instanceof ExternalFailure ? error : this.failed(connection, call, error);
     } finally {
       signal.removeEventListener('abort', cancel);
       running.cancel();
     }
   }
 
-  private failed(connection: Sent, call: ExternalCall, error: unknown): WorldFailure {
+  private failed(connection: Sent, call: ExternalCall, error: unknown): ExternalFailure {
     const { code = grpc.status.UNKNOWN, details = String(error) } = error as Partial<grpc.ServiceError>;
     const by = `${call.method} at ${this.address}: ${grpc.status[code]}`;
     if (code === grpc.status.UNIMPLEMENTED)
@@ -182,7 +182,7 @@ export class ExternalClient {
     return this.failure(connection, call, `${details.slice(0, WORDS_MAX)} (${by})`, RETRYABLE.has(code));
   }
 
-  private unexpected(connection: Sent, call: ExternalCall, { issues: [issue] }: z.ZodError): WorldFailure {
+  private unexpected(connection: Sent, call: ExternalCall, { issues: [issue] }: z.ZodError): ExternalFailure {
     const where = issue === undefined ? '' : `: ${issue.path.join('.')} ${issue.message}`;
     return this.failure(
       connection,
@@ -197,9 +197,9 @@ export class ExternalClient {
     { operation }: ExternalCall,
     message: string,
     retryable: boolean,
-  ): WorldFailure {
+  ): ExternalFailure {
     const said = secret === '' ? message : message.replaceAll(secret, '***');
     const reason = retryable ? undefined : PROVIDER_REFUSED;
-    return new WorldFailure({ operation, target: name, message: said, retryable, reason });
+    return new ExternalFailure({ operation, target: name, message: said, retryable, reason });
   }
 }

@@ -104,7 +104,7 @@ describe('an external provider', () => {
 
   it('that responds with invalid protobuf fails', async () => {
     answer = (_call, done) => done(null, Buffer.from('this is no message'));
-    await expect(open(address).verify(signal())).rejects.toMatchObject({ name: 'WorldFailure' });
+    await expect(open(address).verify(signal())).rejects.toMatchObject({ name: 'ExternalFailure' });
   });
 
   it('without a method implements another protocol, and is not retried', async () => {

@@ -1,7 +1,7 @@
 import {
   JOINED_MACHINE_TYPE,
   refuse,
-  WorldFailure,
+  ExternalFailure,
   type HostProfile,
   type MachineSpec,
   type NodeName,
@@ -171,7 +171,7 @@ export class JoinProvider implements InfrastructureProvider {
     };
   }
 
-  private failure(operation: ProviderOperation, message: string): WorldFailure {
-    return new WorldFailure({ operation, target: this.connection.name, message, retryable: false });
+  private failure(operation: ProviderOperation, message: string): ExternalFailure {
+    return new ExternalFailure({ operation, target: this.connection.name, message, retryable: false });
   }
 }

@@ -24,25 +24,25 @@ export interface JoinedHost {
 
 type Admission = Omit<JoinedHost, 'node'>;
 
-interface Known {
+interface JoinedState {
   readonly admitted: ReadonlyMap<HostId, Admission>;
   readonly nodes: ReadonlyMap<string, NodeName>;
   /** Nodes that left, as `<uid>/<node>`. Only those of joined hosts are kept. */
   readonly left: ReadonlySet<string>;
 }
 
-const NOTHING: Known = { admitted: new Map(), nodes: new Map(), left: new Set() };
+const NOTHING: JoinedState = { admitted: new Map(), nodes: new Map(), left: new Set() };
 const HOST = /^host-[0-9a-f]{12}$/;
 
 const key = (uid: string, node: string): string => `${uid}/${node}`;
 
-const withLeft = (known: Known, uid: string, node: string): Known => {
+const withLeft = (known: JoinedState, uid: string, node: string): JoinedState => {
   const isJoined = [...known.nodes.values()].some((name) => name === node);
   return isJoined ? { ...known, left: new Set([...known.left, key(uid, node)]) } : known;
 };
 
 /** Filters are read one after the other, so events about one host may arrive out of order. */
-export const joinedAfter = (known: Known, event: StoredEvent): Known => {
+export const joinedAfter = (known: JoinedState, event: StoredEvent): JoinedState => {
   switch (event.type) {
     case 'HostAdmitted': {
       const { hostId: id, connection, uid, facts } = event.data;
@@ -71,7 +71,7 @@ export const joinedAfter = (known: Known, event: StoredEvent): Known => {
   }
 };
 
-export const hostsIn = ({ admitted, nodes, left }: Known, connection: ConnectionName): readonly JoinedHost[] =>
+export const hostsIn = ({ admitted, nodes, left }: JoinedState, connection: ConnectionName): readonly JoinedHost[] =>
   [...admitted.values()].flatMap((host) => {
     const node = nodes.get(host.id);
     if (host.connection !== connection || (node !== undefined && left.has(key(host.uid, node)))) return [];
@@ -93,10 +93,10 @@ const FILTERS = [
 ] as const;
 
 export class LogJoinedHosts implements JoinedHosts {
-  private readonly fold: LatestFold<Known>;
+  private readonly fold: LatestFold<JoinedState>;
 
   constructor(store: EventStore) {
-    this.fold = new LatestFold<Known>(store, { filters: FILTERS, initial: NOTHING, evolve: joinedAfter });
+    this.fold = new LatestFold<JoinedState>(store, { filters: FILTERS, initial: NOTHING, evolve: joinedAfter });
   }
 
   async on(connection: ConnectionName): Promise<readonly JoinedHost[]> {

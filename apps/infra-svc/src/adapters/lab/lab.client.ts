@@ -1,4 +1,4 @@
-import { PROVIDER_REFUSED, WorldFailure } from '@fairlead/contracts';
+import { PROVIDER_REFUSED, ExternalFailure } from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { deadlineAfter } from '@fairlead/service-kit';
 import type { Agent } from 'node:http';
@@ -34,7 +34,7 @@ const SERVER_ERROR_FIRST = 500;
 
 const isRetryable = (status: number): boolean => status >= SERVER_ERROR_FIRST || RETRYABLE_4XX.has(status);
 
-/** An HTTP client of a lab. Every failure is a WorldFailure; an aborted call rejects with the reason of its signal. */
+/** An HTTP client of a lab. Every failure is a ExternalFailure; an aborted call rejects with the reason of its signal. */
 export class LabClient {
   private readonly limit: LimitFunction;
   private readonly agent: Agent;
@@ -95,7 +95,7 @@ export class LabClient {
     } catch (error) {
       signal.throwIfAborted();
       const message = tooLong.signal.aborted ? `no answer within ${timeoutMs} ms` : wordsOfExchange(error);
-      throw new WorldFailure({ operation, target, message: `${this.endpoint}: ${message}`, cause: error });
+      throw new ExternalFailure({ operation, target, message: `${this.endpoint}: ${message}`, cause: error });
     } finally {
       tooLong.clear();
     }
@@ -105,7 +105,7 @@ export class LabClient {
     if (response.status >= CLIENT_ERROR_FIRST) throw this.problem(request, response);
     const parsed = answer.safeParse(jsonOf(response.text));
     if (parsed.success) return parsed.data;
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: request.operation,
       target: request.target,
       message: `${request.method} ${request.path} answered something else than expected: ${parsed.error.message}`,
@@ -113,13 +113,13 @@ export class LabClient {
     });
   }
 
-  private problem({ operation, target }: LabRequest, { status, text }: HttpResponse): WorldFailure {
+  private problem({ operation, target }: LabRequest, { status, text }: HttpResponse): ExternalFailure {
     const problem = LabProblem.safeParse(jsonOf(text));
     const words = problem.success && problem.data.message !== undefined ? problem.data.message : text;
     const message = words === '' ? `HTTP ${status}` : words;
     const retryable = isRetryable(status);
     const reason = retryable ? undefined : PROVIDER_REFUSED;
-    return new WorldFailure({ operation, target, message, retryable, reason });
+    return new ExternalFailure({ operation, target, message, retryable, reason });
   }
 }
 

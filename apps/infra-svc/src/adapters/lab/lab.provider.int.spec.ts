@@ -99,7 +99,7 @@ describe('a lab connection', () => {
   it('reports an exceeded quota, which is not retried', async () => {
     await lab.faults([{ kind: 'quota', message: 'Quota INSTANCES exceeded', times: 1 }]);
     await expect(make(groupOf(1))).rejects.toMatchObject({
-      name: 'WorldFailure',
+      name: 'ExternalFailure',
       operation: 'create machines',
       target: 'lab',
       message: 'Quota INSTANCES exceeded',
@@ -165,7 +165,7 @@ describe('a lab connection', () => {
     const group = groupOf(1);
     await make(group);
     await lab.halt();
-    const failure = { name: 'WorldFailure', operation: 'describe machines', retryable: true };
+    const failure = { name: 'ExternalFailure', operation: 'describe machines', retryable: true };
     await expect(open(lab.endpoint, LAB_TOKEN).describeMachines(group, signal())).rejects.toMatchObject(failure);
     await lab.restart();
     expect(await open(lab.endpoint, LAB_TOKEN).describeMachines(group, signal())).toHaveLength(1);

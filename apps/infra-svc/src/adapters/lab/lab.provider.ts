@@ -1,4 +1,4 @@
-import { WorldFailure, type ClusterUid, type MachineSpec, type NodeName } from '@fairlead/contracts';
+import { ExternalFailure, type ClusterUid, type MachineSpec, type NodeName } from '@fairlead/contracts';
 import type {
   Capabilities,
   Firewall,
@@ -123,7 +123,7 @@ export class LabProvider implements InfrastructureProvider {
     });
     const found = await this.client.find(request, LabImage);
     if (found !== undefined) return found;
-    throw new WorldFailure({ ...request, message: `the lab has no image ${this.imageName}`, retryable: false });
+    throw new ExternalFailure({ ...request, message: `the lab has no image ${this.imageName}`, retryable: false });
   }
 
   async ensureNetwork({ name, subnet, cidr }: Network, signal: AbortSignal): Promise<Network> {

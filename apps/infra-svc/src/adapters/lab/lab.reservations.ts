@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import type { DesiredReservation, ReservationReport, Reservations } from '../../providers/provider.ports.js';
 import { LabReservation } from './lab.answers.js';
 import type { LabClient, LabRequest } from './lab.client.js';
@@ -24,7 +24,7 @@ export class LabReservations implements Reservations {
     try {
       return reportOf(await this.client.get(this.on('PUT', name, signal, body), LabReservation));
     } catch (error) {
-      if (!(error instanceof WorldFailure) || error.retryable) throw error;
+      if (!(error instanceof ExternalFailure) || error.retryable) throw error;
       return { status: 'denied', message: error.message };
     }
   }

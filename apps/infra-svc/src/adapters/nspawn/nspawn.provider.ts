@@ -1,7 +1,7 @@
 import {
   refuse,
   PROVIDER_REFUSED,
-  WorldFailure,
+  ExternalFailure,
   type ClusterUid,
   type HostProfile,
   type MachineSpec,
@@ -47,7 +47,7 @@ import { NspawnStore } from './nspawn.store.js';
 
 export interface NspawnOptions {
   readonly connection: string;
-  /** Opens the folder of the connection's hosts; throws a WorldFailure if hosts cannot run there. */
+  /** Opens the folder of the connection's hosts; throws a ExternalFailure if hosts cannot run there. */
   readonly local: () => Local;
   readonly cidr: string;
   readonly mirror: string;
@@ -245,7 +245,7 @@ export class NspawnProvider implements InfrastructureProvider {
     } catch (error) {
       signal.throwIfAborted();
       const host = hosts.find(machine.name);
-      if (!(error instanceof WorldFailure) || host === undefined) throw error;
+      if (!(error instanceof ExternalFailure) || host === undefined) throw error;
       return { ...this.reportedOf(host), status: 'failed', message: error.message };
     }
   }
@@ -311,8 +311,8 @@ export class NspawnProvider implements InfrastructureProvider {
     throw this.failure(operation, `the root file system of local hosts of ${system} is not built: ${help}`, false);
   }
 
-  private failure(operation: ProviderOperation, message: string, retryable: boolean): WorldFailure {
+  private failure(operation: ProviderOperation, message: string, retryable: boolean): ExternalFailure {
     const reason = retryable ? undefined : PROVIDER_REFUSED;
-    return new WorldFailure({ operation, target: this.options.connection, message, retryable, reason });
+    return new ExternalFailure({ operation, target: this.options.connection, message, retryable, reason });
   }
 }

@@ -1,4 +1,4 @@
-import type { WorldFailure } from '@fairlead/contracts';
+import type { ExternalFailure } from '@fairlead/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { describeProvider } from '../provider.features.js';
@@ -228,9 +228,11 @@ describe('a simulated OpenStack cloud', () => {
 
   it('refuses a wrong secret, without repeating it', async () => {
     const other = openCloud({ ...accessTo(cloud), secret: 'something-else' }, LIMITS);
-    const failure = await other.verify(signal()).catch((error: unknown) => error as WorldFailure);
+    const failure = await other.verify(signal()).catch((error: unknown) => error as ExternalFailure);
     expect(failure).toMatchObject({ operation: 'verify connection', retryable: false });
-    expect(String((failure as WorldFailure).message)).toMatch(/^Keystone does not accept the application credential /);
+    expect(String((failure as ExternalFailure).message)).toMatch(
+      /^Keystone does not accept the application credential /,
+    );
     expect(JSON.stringify(failure)).not.toContain('something-else');
   });
 

@@ -1,4 +1,4 @@
-import { PROVIDER_REFUSED, WorldFailure, type OpenstackSettings } from '@fairlead/contracts';
+import { PROVIDER_REFUSED, ExternalFailure, type OpenstackSettings } from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { deadlineAfter } from '@fairlead/service-kit';
 import type { Agent } from 'node:http';
@@ -86,7 +86,7 @@ const isRetryable = (status: number, words: string): boolean =>
 
 /**
  * A session for one project: a renewed token, the endpoints of the catalogue, and calls to them. Every failure is a
- * WorldFailure.
+ * ExternalFailure.
  */
 export class CloudSession {
   private readonly limit: LimitFunction;
@@ -152,10 +152,10 @@ export class CloudSession {
     throw this.failure(call.operation, `${call.service} lists more than ${PAGES_MAX} pages of ${key}`, false);
   }
 
-  failure(operation: ProviderOperation, message: string, retryable = true, cause?: unknown): WorldFailure {
+  failure(operation: ProviderOperation, message: string, retryable = true, cause?: unknown): ExternalFailure {
     const reason = retryable ? undefined : PROVIDER_REFUSED;
     const said = message.replaceAll(this.secret, '***');
-    return new WorldFailure({ operation, target: this.at.connection, message: said, retryable, reason, cause });
+    return new ExternalFailure({ operation, target: this.at.connection, message: said, retryable, reason, cause });
   }
 
   /** Sends a call with a valid token, and waits as often as the service requests. */
@@ -303,7 +303,7 @@ export class CloudSession {
     call: CloudCall,
     { status, headers, text }: HttpResponse,
     service: string = call.service,
-  ): WorldFailure {
+  ): ExternalFailure {
     const words = wordsIn(text).slice(0, WORDS_MAX);
     const request = headers['x-openstack-request-id'] ?? headers['x-compute-request-id'];
     const by = [service, `HTTP ${status}`, ...(typeof request === 'string' ? [request] : [])].join(', ');

@@ -1,7 +1,7 @@
 import {
   FIRST_EPOCH,
   HOST_KEY_CHANGED,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
   type ConnectionName,
   type HostBaseline,
@@ -141,7 +141,7 @@ export class OwnHosts {
 
   /**
    * Resolves once the host is wiped: nothing of that incarnation (`of`) remains, and the rest matches the baseline.
-   * Rejects with a WorldFailure that lists what remains.
+   * Rejects with a ExternalFailure that lists what remains.
    */
   async reset(host: OwnHost, used: Used, signal: AbortSignal): Promise<void> {
     this.forget();
@@ -151,7 +151,11 @@ export class OwnHosts {
       const { left } = await this.run(host, rendered, this.limits.reset, signal);
       if (left.length === 0) return;
       if (attempt < this.limits.resetsMax) continue;
-      throw new WorldFailure({ operation: OPERATIONS['kubeadm-reset'], target: host.name, message: left.join('; ') });
+      throw new ExternalFailure({
+        operation: OPERATIONS['kubeadm-reset'],
+        target: host.name,
+        message: left.join('; '),
+      });
     }
   }
 
@@ -166,7 +170,7 @@ export class OwnHosts {
     return jump.hostKey ?? this.known(keys, this.jumpServer);
   }
 
-  /** Returns the addresses that respond, as seen from the host. Rejects with WorldFailure. */
+  /** Returns the addresses that respond, as seen from the host. Rejects with ExternalFailure. */
   async answering(host: OwnHost, addresses: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
     const probe = addresses.slice(0, PROBES_MAX);
     return (await this.run(host, renderStep('look', { probe }), this.limits.look, signal)).facts.answering;
@@ -183,7 +187,7 @@ export class OwnHosts {
       return { kind: 'found', look, lookedAt: { sentMs, answeredMs: this.now() }, hostKey };
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       return { kind: 'silent', words: wordsOfLogin(error.message) };
     }
   }
@@ -194,7 +198,7 @@ export class OwnHosts {
    */
   private async commandsFirst(host: OwnHost, error: unknown, signal: AbortSignal): Promise<never> {
     signal.throwIfAborted();
-    if (error instanceof WorldFailure && error.message.startsWith(NO_FILES))
+    if (error instanceof ExternalFailure && error.message.startsWith(NO_FILES))
       await this.run(host, renderStep('look', {}), this.limits.look, signal);
     throw error;
   }
@@ -202,8 +206,8 @@ export class OwnHosts {
   /** Returns the presented host key. */
   private transfersFiles(host: OwnHost, signal: AbortSignal): Promise<string> {
     return this.onSession(host, this.limits.look, signal, async (session) => {
-      const failure = (words: string): WorldFailure =>
-        new WorldFailure({ operation: OPERATIONS.look, target: host.name, message: `${NO_FILES} (${words})` });
+      const failure = (words: string): ExternalFailure =>
+        new ExternalFailure({ operation: OPERATIONS.look, target: host.name, message: `${NO_FILES} (${words})` });
       return inTime(FILES_TIMEOUT_MS, async (late) => {
         try {
           await session.exists('/', AbortSignal.any([signal, late]));
@@ -234,7 +238,7 @@ export class OwnHosts {
       const parsed = result.safeParse(parseResult(stdout));
       if (parsed.success) return parsed.data;
       const message = `${NO_RESULT}: ${stdout.trim().slice(0, PRINTED_MAX) || 'nothing'}`;
-      throw new WorldFailure({ operation, target: host.name, message });
+      throw new ExternalFailure({ operation, target: host.name, message });
     });
   }
 
@@ -252,7 +256,7 @@ export class OwnHosts {
         return await work(session);
       } catch (error) {
         signal.throwIfAborted();
-        if (!mayBeStale || !(error instanceof WorldFailure)) throw error;
+        if (!mayBeStale || !(error instanceof ExternalFailure)) throw error;
       } finally {
         session.release();
       }
@@ -281,7 +285,7 @@ export class OwnHosts {
     const pinned = await this.world.stock.pin({ connection, ...server, hostKey: seen });
     if (pinned === seen) return;
     const message = `${server.host ?? 'the jump host'} at ${server.address} shows the key ${seen}, and ${pinned} was pinned meanwhile`;
-    throw new WorldFailure({ operation: 'open SSH', target, message, retryable: false, reason: HOST_KEY_CHANGED });
+    throw new ExternalFailure({ operation: 'open SSH', target, message, retryable: false, reason: HOST_KEY_CHANGED });
   }
 
   private async addressOf(host: OwnHost): Promise<HostAddress> {
@@ -309,7 +313,7 @@ export class OwnHosts {
     const ref = keyRef ?? this.at.keyRef;
     const privateKey = ref === null ? undefined : await this.world.keys(ref);
     if (privateKey !== undefined) return { host: address, port, user, hostKey: hostKey ?? null, privateKey };
-    throw new WorldFailure({
+    throw new ExternalFailure({
       operation: 'open SSH',
       target,
       message: `there is no key behind ${ref}`,

@@ -57,7 +57,7 @@ describe('your own hosts', () => {
   it('are allocated all or none: a request beyond the inventory is refused [ORBITER 27]', async () => {
     await make(groupOf(2, 'first'));
     await expect(make(groupOf(2, 'second'))).rejects.toMatchObject({
-      name: 'WorldFailure',
+      name: 'ExternalFailure',
       retryable: false,
       message: expect.stringMatching(/has 1 free hosts that fit, but 2 are requested \(2 in use/),
     });
@@ -184,7 +184,7 @@ describe('your own hosts', () => {
     expect(reports.map(({ status }) => status)).toEqual(['running', 'running', 'running']);
     expect(await make(group)).toHaveLength(3);
     await expect(rack.open().verify(signal())).rejects.toMatchObject({
-      name: 'WorldFailure',
+      name: 'ExternalFailure',
       message: expect.stringMatching(/none of its 3 hosts can be used; rack-1: root@127.0.72.1/),
     });
   });

@@ -1,7 +1,7 @@
 import {
   HOST_BASELINE,
   isRefusal,
-  WorldFailure,
+  ExternalFailure,
   type ClusterUid,
   type Namespace,
   type NodeName,
@@ -166,8 +166,8 @@ class World implements HostShell {
       this.violations.push(`${last.data.address} was free while ${left[0]?.host.name} could hold it`);
   }
 
-  private failure(target: string, message: string): WorldFailure {
-    return new WorldFailure({ operation: 'ssh', target, message });
+  private failure(target: string, message: string): ExternalFailure {
+    return new ExternalFailure({ operation: 'ssh', target, message });
   }
 }
 
@@ -206,7 +206,7 @@ const untilDone = async (
       return true;
     } catch (error) {
       world.trace.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-      if (error instanceof WorldFailure && !error.retryable) return false;
+      if (error instanceof ExternalFailure && !error.retryable) return false;
     }
   }
   throw new Error(`${what} is never done`);

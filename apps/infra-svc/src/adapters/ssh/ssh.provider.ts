@@ -6,7 +6,7 @@ import {
   nodeAddressOf,
   refuse,
   PROVIDER_REFUSED,
-  WorldFailure,
+  ExternalFailure,
   type HostProfile,
   type MachineSpec,
   type OwnHost,
@@ -235,7 +235,7 @@ export class SshProvider implements InfrastructureProvider {
         await this.hosts.reset(this.asNow(host), this.usedBy(kept), signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof WorldFailure) return; // It remains quarantined; verify reports why.
+        if (error instanceof ExternalFailure) return; // It remains quarantined; verify reports why.
         throw error;
       }
       await this.stock.readmit(this.connection.name, host.name);
@@ -307,7 +307,7 @@ export class SshProvider implements InfrastructureProvider {
         return await this.hosts.answering(host, addresses, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof WorldFailure)) throw error;
+        if (!(error instanceof ExternalFailure)) throw error;
       }
     }
     return [];
@@ -334,7 +334,7 @@ export class SshProvider implements InfrastructureProvider {
       await this.hosts.reset(this.asNow(holding.host), this.usedBy(holding), signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof WorldFailure)) throw error;
+      if (!(error instanceof ExternalFailure)) throw error;
       await this.stock.withhold(back, error.toCause());
       return;
     }
@@ -383,9 +383,9 @@ export class SshProvider implements InfrastructureProvider {
     return Promise.all(items.map((item) => this.atOnce(() => work(item))));
   }
 
-  private failure(operation: ProviderOperation, message: string, retryable = true): WorldFailure {
+  private failure(operation: ProviderOperation, message: string, retryable = true): ExternalFailure {
     const reason = retryable ? undefined : PROVIDER_REFUSED;
-    return new WorldFailure({ operation, target: this.connection.name, message, retryable, reason });
+    return new ExternalFailure({ operation, target: this.connection.name, message, retryable, reason });
   }
 }
 

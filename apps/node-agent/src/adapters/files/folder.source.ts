@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { HostFiles, SourceFiles } from '../../files/files.ports.js';
@@ -21,7 +21,7 @@ export const folderSource = (folder: string, files: HostFiles): SourceFiles => {
 
     get: async (path, to, mode) => {
       if ((await files.stat(address(path))) === undefined)
-        throw new WorldFailure({ operation: 'read', target: address(path), message: 'there is no such file' });
+        throw new ExternalFailure({ operation: 'read', target: address(path), message: 'there is no such file' });
       await files.copy(address(path), to, mode);
       // Hashes the written file, not the source.
       return files.sha256(to);

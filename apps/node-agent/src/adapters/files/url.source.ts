@@ -1,4 +1,4 @@
-import { mirrorLocation, WorldFailure, wordsOf, type HostProxy } from '@fairlead/contracts';
+import { mirrorLocation, ExternalFailure, wordsOf, type HostProxy } from '@fairlead/contracts';
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
@@ -163,7 +163,7 @@ const retried = async <T>(address: string, reach: Reachability, work: () => Prom
       const triesMax = error instanceof Unreachable ? UNREACHED_TRIES_MAX : TRIES_MAX;
       if (error instanceof Final || attempt >= triesMax) {
         reach.failed(error);
-        throw new WorldFailure({ operation: 'download', target: address, message, cause: error });
+        throw new ExternalFailure({ operation: 'download', target: address, message, cause: error });
       }
       await sleep(RETRY_FIRST_MS * 2 ** (attempt - 1));
     }

@@ -5,7 +5,7 @@ import { KUBELET_CONF } from '../../node/node.paths.js';
 /** The folder of kubelet.conf and its parent: kubeadm creates the former if it is missing. */
 const FOLDERS = [dirname(KUBELET_CONF), dirname(dirname(KUBELET_CONF))] as const;
 /** The polling interval if neither folder can be watched. Short, because bootstrap waits for the result. */
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** The polling interval while a folder is watched, because the folder may have been replaced. */
 const WATCHED_LOOK_EVERY_MS = 5_000;
 
@@ -41,7 +41,7 @@ export class JoinFolder {
       this.watched = { folder, end };
       return 0; // The file may have been created since that check.
     }
-    return LOOK_EVERY_MS;
+    return POLL_INTERVAL_MS;
   }
 
   /** Called when the node has joined, or when the agent stops. */

@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { Agent, request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { createSecureContext } from 'node:tls';
@@ -28,7 +28,7 @@ export class KubeClient {
     });
   }
 
-  /** Resolves for any response status; rejects with WorldFailure if there is no response. */
+  /** Resolves for any response status; rejects with ExternalFailure if there is no response. */
   async ask(method: 'GET' | 'PATCH', path: string, body?: object): Promise<KubeAnswer> {
     const response = await this.send(method, path, body);
     let text = '';
@@ -94,8 +94,13 @@ export class KubeClient {
     });
   }
 
-  private failure(operation: string, path: string, error: unknown): WorldFailure {
+  private failure(operation: string, path: string, error: unknown): ExternalFailure {
     const message = wordsOf(error);
-    return new WorldFailure({ operation: `${operation} ${path}`, target: this.access.server, message, cause: error });
+    return new ExternalFailure({
+      operation: `${operation} ${path}`,
+      target: this.access.server,
+      message,
+      cause: error,
+    });
   }
 }

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { ExternalFailure } from '@fairlead/contracts';
 import { parseYaml } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { HostPort } from '../../node/host.ports.js';
@@ -43,8 +43,8 @@ export interface KubeAccess {
   readonly key: string;
 }
 
-const broken = (message: string): WorldFailure =>
-  new WorldFailure({ operation: 'read the kubelet credentials', target: KUBELET_CONF, message });
+const broken = (message: string): ExternalFailure =>
+  new ExternalFailure({ operation: 'read the kubelet credentials', target: KUBELET_CONF, message });
 
 /**
  * Reads a credential from the kubeconfig itself, or from a file that it references (kubelet-client-current.pem, which

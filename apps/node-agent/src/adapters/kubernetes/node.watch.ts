@@ -1,4 +1,4 @@
-import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { ExternalFailure, wordsOf } from '@fairlead/contracts';
 import { parseJson } from '@fairlead/parsers';
 import type { AgentLog, HostPort } from '../../node/host.ports.js';
 import type { NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
@@ -212,8 +212,8 @@ export class KubernetesNodeWatch implements NodeWatch {
     }
   }
 
-  private failure(operation: string, message: string): WorldFailure {
-    return new WorldFailure({ operation: `${operation} ${this.path}`, target: 'the Kubernetes API', message });
+  private failure(operation: string, message: string): ExternalFailure {
+    return new ExternalFailure({ operation: `${operation} ${this.path}`, target: 'the Kubernetes API', message });
   }
 
   /** Logs each failure once, not at every retry. */

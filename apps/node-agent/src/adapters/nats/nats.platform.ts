@@ -9,7 +9,7 @@ import {
   AgentStateMessage,
   agentSyncSubject,
   heartbeatSubject,
-  WorldFailure,
+  ExternalFailure,
   type AgentConfig,
   type AgentFactMessage,
   type EventType,
@@ -49,17 +49,17 @@ export interface NatsPlatformOptions {
 }
 
 interface Waiting {
-  readonly accepts: (answer: Answer) => boolean;
-  readonly resolve: (answer: Answer) => void;
+  readonly accepts: (answer: PlatformMessage) => boolean;
+  readonly resolve: (answer: PlatformMessage) => void;
 }
 
-type Answer =
+type PlatformMessage =
   | { readonly kind: 'recorded'; readonly message: AgentFactAnswer }
   | { readonly kind: 'state'; readonly message: AgentStateMessage }
   | { readonly kind: 'credentials'; readonly message: AgentCredentialsMessage };
 
 /** Drops unknown fields of newer services. Returns undefined for an invalid reply. */
-const answerIn = (output: string, json: unknown): Answer | undefined => {
+const answerIn = (output: string, json: unknown): PlatformMessage | undefined => {
   switch (output) {
     case 'recorded': {
       const message = AgentFactAnswer.safeParse(json).data;
@@ -225,7 +225,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     const config = { ...this.options.config, natsCa: pem };
     const { reached, sentence } = await checkNats({ config, credentials: this.credentials, limitMs: CHECK_MS });
     if (!reached)
-      throw new WorldFailure({ operation: 'connect with new authorities', target: 'NATS', message: sentence });
+      throw new ExternalFailure({ operation: 'connect with new authorities', target: 'NATS', message: sentence });
     this.authorities = pem;
   }
 
@@ -362,9 +362,13 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     if (network !== undefined && network !== null) this.network.emit(network, true);
   }
 
-  private request(subject: string, body: unknown, accepts: (answer: Answer) => boolean): Promise<Answer> {
-    const failure = (message: string): WorldFailure =>
-      new WorldFailure({ operation: 'ask the services', target: subject, message });
+  private request(
+    subject: string,
+    body: unknown,
+    accepts: (answer: PlatformMessage) => boolean,
+  ): Promise<PlatformMessage> {
+    const failure = (message: string): ExternalFailure =>
+      new ExternalFailure({ operation: 'ask the services', target: subject, message });
     const { nc } = this;
     if (nc === undefined || !this.connected) return Promise.reject(failure('NATS is away'));
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { claimsLookupSubject, claimsUpdateSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
+import { claimsLookupSubject, claimsUpdateSubject, ExternalFailure, wordsOf } from '@fairlead/contracts';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
 import * as z from 'zod';
 import type { NodesAccount } from '../../revocations/revocations.ports.js';
@@ -11,8 +11,8 @@ const Answer = z.object({
   error: z.object({ description: z.string().optional() }).optional(),
 });
 
-const failure = (operation: string, target: string, message: string): WorldFailure =>
-  new WorldFailure({ operation, target, message });
+const failure = (operation: string, target: string, message: string): ExternalFailure =>
+  new ExternalFailure({ operation, target, message });
 
 /** The account at a server that keeps claims in a folder (`resolver: { type: full }`), by a user of the system account. */
 export const natsAccount = (nc: NatsConnection, account: string): NodesAccount => {

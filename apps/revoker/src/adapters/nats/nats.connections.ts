@@ -2,7 +2,7 @@ import {
   accountConnectionsSubject,
   accountReportsSubject,
   closeConnectionSubject,
-  WorldFailure,
+  ExternalFailure,
   wordsOf,
 } from '@fairlead/contracts';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
@@ -55,8 +55,8 @@ export const natsConnections = (
 ): AccountConnections => {
   const page = async (offset: number): Promise<readonly (NodeConnection | undefined)[]> => {
     const subject = accountConnectionsSubject(account);
-    const failure = (message: string): WorldFailure =>
-      new WorldFailure({ operation: 'list the connections of nodes', target: subject, message });
+    const failure = (message: string): ExternalFailure =>
+      new ExternalFailure({ operation: 'list the connections of nodes', target: subject, message });
     const query = JSON.stringify({ auth: true, offset, limit: PAGE, sort: 'cid' });
     const answer = await nc.request(subject, query, { timeout: TIMEOUT_MS }).catch((error: unknown) => {
       throw failure(wordsOf(error));

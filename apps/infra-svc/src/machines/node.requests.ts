@@ -26,21 +26,24 @@ interface Replaced extends Pick<Replacement, 'order'> {
 }
 
 /** The requests for nodes of a cluster, with their machines. */
-export interface Additions {
+export interface NodeRequests {
   readonly requests: readonly NodesRequest[];
   /** Abandoned machines, which are deleted and never announced. */
   readonly leaving: readonly NodeName[];
 }
 
-export const NO_ADDITIONS: Additions = { requests: [], leaving: [] };
+export const NO_ADDITIONS: NodeRequests = { requests: [], leaving: [] };
 
-export const requestOf = ({ requests }: Additions, requestId: string): NodesRequest | undefined =>
+export const requestOf = ({ requests }: NodeRequests, requestId: string): NodesRequest | undefined =>
   requests.find((request) => request.requestId === requestId);
 
 const requestKey = (requestId: string): string => `request/${requestId}`;
 
 /** The batch with which a machine is created and announced: its surge, its request, or null for the cluster itself. */
-export const batchOf = ({ requests }: Additions, plan: Pick<MachinePlan, 'name' | 'surge' | 'pool'>): string | null => {
+export const batchOf = (
+  { requests }: NodeRequests,
+  plan: Pick<MachinePlan, 'name' | 'surge' | 'pool'>,
+): string | null => {
   const request = requests.find(({ machines }) => machines.includes(plan.name));
   return surgeOf(plan) ?? (request === undefined ? null : requestKey(request.requestId));
 };
@@ -48,30 +51,30 @@ export const batchOf = ({ requests }: Additions, plan: Pick<MachinePlan, 'name' 
 export const batchOfRequest = (requestId: string | undefined): string | null =>
   requestId === undefined ? null : requestKey(requestId);
 
-const change = (additions: Additions, requestId: string, to: Partial<NodesRequest>): Additions => ({
+const change = (additions: NodeRequests, requestId: string, to: Partial<NodesRequest>): NodeRequests => ({
   ...additions,
   requests: additions.requests.map((request) => (request.requestId === requestId ? { ...request, ...to } : request)),
 });
 
-const drop = (additions: Additions, requestId: string): Additions => ({
+const drop = (additions: NodeRequests, requestId: string): NodeRequests => ({
   ...additions,
   requests: additions.requests.filter((request) => request.requestId !== requestId),
 });
 
 export const withRequest = (
-  additions: Additions,
+  additions: NodeRequests,
   { requestId, workers, controlPlane, onFailure = 'rollback', adopts }: EventData<'NodesRequested'>,
-): Additions => {
+): NodeRequests => {
   const request = { requestId, workers, controlPlane, onFailure, machines: [], failed: false };
   return { ...additions, requests: [...additions.requests, adopts === undefined ? request : { ...request, adopts }] };
 };
 
 /** Ignored if the machine is already being replaced, or does not exist. */
 export const withReplacement = (
-  additions: Additions,
+  additions: NodeRequests,
   { requestId, node, order }: Replacement,
   planned: readonly MachinePlan[],
-): Additions => {
+): NodeRequests => {
   const machine = planned.find(({ name }) => name === node);
   const isReplaced = additions.requests.some(({ replaces }) => replaces?.machine.name === node);
   if (machine === undefined || isReplaced) return additions;
@@ -102,9 +105,9 @@ const again = ({ refusal: _refusal, ...request }: NodesRequest): NodesRequest =>
 
 /** Machines that were planned after their request was abandoned are abandoned too. */
 export const withPlannedRequest = (
-  additions: Additions,
+  additions: NodeRequests,
   { requestId, machines }: EventData<'VmsPlanned'>,
-): Additions => {
+): NodeRequests => {
   if (requestId === undefined) return additions;
   const names = machines.map(({ name }) => name);
   return requestOf(additions, requestId) === undefined
@@ -113,7 +116,7 @@ export const withPlannedRequest = (
 };
 
 /** Its machines are announced: from here on they are nodes, whose state bootstrap-svc reports. */
-export const withAnnounced = (additions: Additions, { machines }: EventData<'VmsCreated'>): Additions => {
+export const withAnnounced = (additions: NodeRequests, { machines }: EventData<'VmsCreated'>): NodeRequests => {
   const names = new Set(machines.map(({ name }) => name));
   return {
     ...additions,
@@ -121,15 +124,15 @@ export const withAnnounced = (additions: Additions, { machines }: EventData<'Vms
   };
 };
 
-const giveUp = (additions: Additions, requestId: string): Additions => {
+const giveUp = (additions: NodeRequests, requestId: string): NodeRequests => {
   const going = requestOf(additions, requestId)?.machines ?? [];
   return drop({ ...additions, leaving: [...additions.leaving, ...going] }, requestId);
 };
 
 export const withFailed = (
-  additions: Additions,
+  additions: NodeRequests,
   { requestId, onFailure, cause }: EventData<'VmsFailed'>,
-): Additions => {
+): NodeRequests => {
   if (onFailure === 'rollback') return giveUp(additions, requestId);
   return change(additions, requestId, { failed: true, refusal: cause.message });
 };
@@ -137,12 +140,12 @@ export const withFailed = (
 export const withAbandoned = giveUp;
 
 /** A machine that was never announced has no node that must leave first. */
-export const withRemovalDesired = (additions: Additions, name: NodeName): Additions => {
+export const withRemovalDesired = (additions: NodeRequests, name: NodeName): NodeRequests => {
   const isHeld = additions.requests.some(({ machines }) => machines.includes(name));
   return isHeld ? { ...withoutMachine(additions, name), leaving: [...additions.leaving, name] } : additions;
 };
 
-export const withoutMachine = (additions: Additions, name: NodeName): Additions => ({
+export const withoutMachine = (additions: NodeRequests, name: NodeName): NodeRequests => ({
   leaving: additions.leaving.filter((one) => one !== name),
   requests: additions.requests
     .map((request) => ({ ...request, machines: request.machines.filter((one) => one !== name), had: request.machines }))
@@ -151,7 +154,7 @@ export const withoutMachine = (additions: Additions, name: NodeName): Additions 
 });
 
 /** Retries all requests, or one. */
-export const withRetry = (additions: Additions, requestId?: string): Additions => ({
+export const withRetry = (additions: NodeRequests, requestId?: string): NodeRequests => ({
   ...additions,
   requests: additions.requests.map((request) =>
     requestId === undefined || request.requestId === requestId ? again(request) : request,

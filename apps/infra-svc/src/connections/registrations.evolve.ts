@@ -2,19 +2,23 @@ import type { StoredEvent } from '@fairlead/contracts';
 import { connectionsProjection, type ConnectionRow } from './connections.projection.js';
 
 /** Every connection that was ever registered, and the namespaces that exist. */
-export interface Known {
+export interface Registrations {
   readonly connections: ReadonlyMap<string, ConnectionRow>;
   readonly namespaces: ReadonlySet<string>;
 }
 
-export const NOTHING_KNOWN: Known = { connections: new Map(), namespaces: new Set() };
+export const NOTHING_REGISTERED: Registrations = { connections: new Map(), namespaces: new Set() };
 
-const connectionsAfter = (before: Known['connections'], event: StoredEvent, name: string): Known['connections'] => {
+const connectionsAfter = (
+  before: Registrations['connections'],
+  event: StoredEvent,
+  name: string,
+): Registrations['connections'] => {
   const connection = connectionsProjection.evolve(before.get(name), event, name);
   return connection === undefined ? before : new Map(before).set(name, connection);
 };
 
-export const knownAfter = (before: Known, event: StoredEvent): Known => {
+export const registeredAfter = (before: Registrations, event: StoredEvent): Registrations => {
   switch (event.type) {
     case 'ConnectionRegistered':
     case 'ConnectionRemoved':

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LAB, nodeSet, requested, runningMachine, UID } from '../../test/fixtures.js';
 import { machines } from './machines.decider.js';
 import { planCluster } from './machines.planner.js';
-import type { Difference } from './sights.js';
+import type { Difference } from './provider.drift.js';
 import { tasksOf } from './tasks.planner.js';
 
 /** A cluster in the log, with what lists of its provider state about it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { SignsOfLife } from './signs.js';
+import { ServiceLiveness } from './liveness.js';
 
 const quiet = {
   subscribe: () => ({ unsubscribe: () => undefined }),
@@ -11,7 +11,7 @@ const quiet = {
 describe('the liveness of other services', () => {
   it('is ok until one is silent for twenty seconds, and again after its next announcement', () => {
     let nowMs = 1_000;
-    const signs = new SignsOfLife(quiet, 'gateway', () => nowMs);
+    const signs = new ServiceLiveness(quiet, 'gateway', () => nowMs);
     signs.start();
     const good = { 'infra-svc': 'ok', 'bootstrap-svc': 'ok', 'upgrade-svc': 'ok' };
     expect(signs.report()).toEqual(good);

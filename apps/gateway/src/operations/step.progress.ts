@@ -6,7 +6,7 @@ import type { Group, StepDefinition } from './steps.js';
 export type Planned = Readonly<Record<Group, number>>;
 
 /** How many nodes are through a step, and when the first and the last of them was. */
-export interface Passed {
+export interface StepProgress {
   readonly done: number;
   readonly total: number;
   readonly firstAt: string | undefined;
@@ -31,14 +31,14 @@ export const countPlanned = (before: Planned, machines: readonly Pick<NodeDoc, '
   worker: before.worker + machines.filter((machine) => belongs(machine, 'worker')).length,
 });
 
-const passedByActed = (acted: ActedNodes): Passed => {
+const passedByActed = (acted: ActedNodes): StepProgress => {
   const all = Object.values(acted);
   const times = all.flatMap((one) => (isThrough(one) ? [one.since] : [])).toSorted();
   return { done: times.length, total: all.length, firstAt: times[0], lastAt: times.at(-1) };
 };
 
 /** How far the nodes of an operation are with a step about nodes; undefined: it is about none. */
-export const passedBy = (
+export const progressOf = (
   { passed, deletes, acts }: StepDefinition,
   {
     nodes,
@@ -51,7 +51,7 @@ export const passedBy = (
     readonly deleted: number;
     readonly acted?: ActedNodes | undefined;
   },
-): Passed | undefined => {
+): StepProgress | undefined => {
   if (deletes === true) return { done: deleted, total: deleted + nodes.length, firstAt: undefined, lastAt: undefined };
   if (acts === true) return passedByActed(acted);
   if (passed === undefined) return undefined;

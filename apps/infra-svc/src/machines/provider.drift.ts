@@ -14,7 +14,7 @@ import { c8MayRemove, departuresIn, endedRequestIn, replacementIn } from '@fairl
 import type { Names } from './names.js';
 
 /** The drift of a cluster's machines: what the provider last reported, if it differs from what was requested. */
-export interface Sights {
+export interface ProviderDrift {
   /** Machines that it does not list. `held`: too many are missing at once, so nothing is repaired. */
   readonly lost: Readonly<Record<string, 'gone' | 'held'>>;
   /** For machines that are gone: the last stated reason why they are not replaced. */
@@ -34,7 +34,7 @@ export interface Sights {
   readonly paused: boolean;
 }
 
-export const NO_SIGHTS: Sights = {
+export const NO_DRIFT: ProviderDrift = {
   lost: {},
   refused: {},
   stopped: [],
@@ -50,7 +50,7 @@ export type Difference = { readonly node: NodeName } & (
   | { readonly kind: 'moved'; readonly addresses: MachineAddresses }
 );
 
-export interface ClusterLook {
+export interface ListedCluster {
   readonly connection: ConnectionName;
   /** Every machine of the cluster on this connection that this list does not contain. */
   readonly absent: readonly NodeName[];
@@ -63,7 +63,7 @@ interface Cluster {
   readonly created: Readonly<Record<string, Machine>>;
   readonly announced: Names;
   readonly deletions: Readonly<Record<string, unknown>>;
-  readonly sights: Sights;
+  readonly sights: ProviderDrift;
 }
 
 type SightFact = Fact<'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'VmStarted' | 'VmAddressChanged'>;
@@ -93,7 +93,7 @@ const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>
  * Each replaced control plane counts as lost for the next one, in the order of names. Why a machine is not replaced is
  * stated once, and again if the reason changes.
  */
-const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: ClusterLook): readonly SightFact[] => {
+const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: ListedCluster): readonly SightFact[] => {
   const { goneEver, refused } = cluster.sights;
   const lost = new Set([...Object.keys(cluster.sights.lost), ...machines.map(({ name }) => name)]);
   return machines
@@ -112,7 +112,7 @@ const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: Cl
 /**
  * Neither its replacement nor its return was stated: each list decides again, because the reason may no longer apply.
  */
-const isUndecided = ({ lost, refused }: Sights, { name }: Machine): boolean =>
+const isUndecided = ({ lost, refused }: ProviderDrift, { name }: Machine): boolean =>
   lost[name] === undefined || lost[name] === 'held' || refused[name] !== undefined;
 
 /** Too many are missing, so nothing is repaired until some are back. */
@@ -129,7 +129,7 @@ const held = (
  * Machines that the provider no longer lists: each is gone, or all of them are held because they are too many. Nothing
  * is stated while the cluster is paused: machines that are still missing afterwards are found by the next list.
  */
-const vanished = (cluster: Cluster, machines: readonly Machine[], look: ClusterLook): readonly SightFact[] => {
+const vanished = (cluster: Cluster, machines: readonly Machine[], look: ListedCluster): readonly SightFact[] => {
   if (cluster.sights.paused) return [];
   const all = expected(cluster);
   const undecided = machines.filter((machine) => isUndecided(cluster.sights, machine));
@@ -166,7 +166,7 @@ const listed = ({ uid, sights }: Cluster, machine: Machine, difference: Differen
 };
 
 /** The facts for one cluster from a provider's list. */
-export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly SightFact[] => {
+export const factsOfLook = (cluster: Cluster, look: ListedCluster): readonly SightFact[] => {
   const known = new Map(expected(cluster).map((machine) => [machine.name, machine]));
   const of = ({ node }: Difference): readonly Machine[] => [known.get(node)].filter((one) => one !== undefined);
   const vanishing = look.differences.filter(({ kind }) => kind === 'gone').flatMap(of);
@@ -179,7 +179,10 @@ export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly Sight
 };
 
 /** Drops the drift of a deleted machine. */
-const withoutSight = ({ goneEver, paused, lost, refused, departing, ...lists }: Sights, name: NodeName): Sights => ({
+const withoutSight = (
+  { goneEver, paused, lost, refused, departing, ...lists }: ProviderDrift,
+  name: NodeName,
+): ProviderDrift => ({
   goneEver,
   paused,
   lost: without(lost, name),
@@ -190,13 +193,13 @@ const withoutSight = ({ goneEver, paused, lost, refused, departing, ...lists }: 
 });
 
 /** A create-first replacement keeps the old node until the new one is Ready. The first of several is used. */
-const withReplacement = (sights: Sights, event: StoredEvent): Sights => {
+const withReplacement = (sights: ProviderDrift, event: StoredEvent): ProviderDrift => {
   const replacement = replacementIn(event);
   if (replacement === undefined || sights.departing[replacement.node] !== undefined) return sights;
   return { ...sights, departing: { ...sights.departing, [replacement.node]: replacement.requestId } };
 };
 
-const withoutReplacement = (sights: Sights, event: StoredEvent): Sights => {
+const withoutReplacement = (sights: ProviderDrift, event: StoredEvent): ProviderDrift => {
   const ended = endedRequestIn(event);
   const staying = Object.entries(sights.departing).filter(([, by]) => by !== ended);
   return staying.length === Object.keys(sights.departing).length
@@ -204,20 +207,20 @@ const withoutReplacement = (sights: Sights, event: StoredEvent): Sights => {
     : { ...sights, departing: Object.fromEntries(staying) };
 };
 
-const withDepartures = (sights: Sights, event: StoredEvent): Sights =>
+const withDepartures = (sights: ProviderDrift, event: StoredEvent): ProviderDrift =>
   departuresIn(event, {}).reduce((before, { node, leaving }) => {
     const departing = leaving ? { ...before.departing, [node]: '' } : without(before.departing, node);
     return { ...before, departing };
   }, sights);
 
-const withGone = (sights: Sights, { node, repair, reason }: EventData<'VmGone'>): Sights => ({
+const withGone = (sights: ProviderDrift, { node, repair, reason }: EventData<'VmGone'>): ProviderDrift => ({
   ...sights,
   lost: { ...sights.lost, [node]: 'gone' },
   refused: repair === 'none' ? { ...sights.refused, [node]: reason } : without(sights.refused, node),
   goneEver: sights.goneEver + 1,
 });
 
-export const sightsAfter = (before: Sights, event: StoredEvent, announced: Names): Sights => {
+export const driftAfter = (before: ProviderDrift, event: StoredEvent, announced: Names): ProviderDrift => {
   const sights = withDepartures(withoutReplacement(withReplacement(before, event), event), event);
   switch (event.type) {
     case 'VmGone':

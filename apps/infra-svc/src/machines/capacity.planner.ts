@@ -12,7 +12,7 @@ import type { Cluster } from './machines.state.js';
 /**
  * Each request of a cluster was checked separately; concurrent ones are checked in the order in which they are planned.
  */
-interface Asked extends RequestedNodes {
+interface RequestedCapacity extends RequestedNodes {
   /**
    * Whether the machines exist only temporarily, before others are deleted: the limits per role apply to permanent
    * ones.
@@ -26,9 +26,9 @@ type Crowded = Pick<Cluster, 'planned' | 'spec'>;
  * Why a cluster has no capacity for more machines: each role has a limit, and a node without a pod CIDR never becomes
  * Ready.
  */
-export const roomRefusal = (
+export const capacityRefusal = (
   { planned, spec: { kubernetes } }: Crowded,
-  { workers, controlPlane, isTransient }: Asked,
+  { workers, controlPlane, isTransient }: RequestedCapacity,
 ): Refusal | undefined => {
   const addedWorkers = workers.reduce((sum, { count }) => sum + count, 0);
   const addedControlPlanes = controlPlane?.count ?? 0;

@@ -2,23 +2,23 @@ import { aliveSubject, SERVICES, type ServiceName } from '@fairlead/contracts';
 import { sharedInterval } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 
-const SAY_EVERY_MS = 5_000;
+const PUBLISH_INTERVAL_MS = 5_000;
 /** Three announcements may be lost before a service is reported silent. */
 const SILENT_AFTER_MS = 20_000;
 const SERVICE_TOKEN = 1;
 
 /** `ok`, or for how long it has been silent. */
-export type Signs = Readonly<Partial<Record<ServiceName, string>>>;
+export type LivenessReport = Readonly<Partial<Record<ServiceName, string>>>;
 
 /**
  * Services never call each other, so a service that is down is noticed only by waiting work. Each announces every few
  * seconds that it is serving, and receives the announcements of the others: every replica can report which service has
  * no replica left.
  */
-export class SignsOfLife {
+export class ServiceLiveness {
   private readonly heardAtMs = new Map<string, number>();
   private listensSinceMs = 0;
-  private stopSaying = (): void => undefined;
+  private stopPublishing = (): void => undefined;
   private subscription: Subscription | undefined;
 
   constructor(
@@ -34,13 +34,13 @@ export class SignsOfLife {
         if (error === null) this.received(message.subject.split('.')[SERVICE_TOKEN] ?? '');
       },
     });
-    this.say();
-    this.stopSaying = sharedInterval(SAY_EVERY_MS, () => this.say());
+    this.publish();
+    this.stopPublishing = sharedInterval(PUBLISH_INTERVAL_MS, () => this.publish());
     void this.beginAgainOnReconnect();
   }
 
   stop(): void {
-    this.stopSaying();
+    this.stopPublishing();
     this.subscription?.unsubscribe();
   }
 
@@ -48,7 +48,7 @@ export class SignsOfLife {
     this.heardAtMs.set(service, this.nowMs());
   }
 
-  report(): Signs {
+  report(): LivenessReport {
     const nowMs = this.nowMs();
     const others = SERVICES.filter((service) => service !== this.service);
     return Object.fromEntries(others.map((service) => [service, this.signOf(service, nowMs)]));
@@ -59,7 +59,7 @@ export class SignsOfLife {
     return silentMs < SILENT_AFTER_MS ? 'ok' : `silent for ${Math.round(silentMs / 1_000)} s; its work waits`;
   }
 
-  private say(): void {
+  private publish(): void {
     try {
       this.nc.publish(aliveSubject(this.service));
     } catch {

@@ -5,7 +5,7 @@ import { leavingIn, replacementIn, requestedSets, type Replacement } from '@fair
 export type AskedNodes = Pick<EventData<'PoolRolloutRequested'>, 'nodes' | 'reason'>;
 
 /** A request for nodes that is not done. */
-export interface Addition {
+export interface NodeRequest {
   /** Open: its nodes are on their way. Kept: it failed, and its nodes wait for a retry or for their end. */
   readonly state: 'open' | 'kept';
   /** Its nodes that are not part of the cluster; empty: none is planned yet. */
@@ -25,24 +25,25 @@ export interface Addition {
 }
 
 /** The requests for nodes of a cluster that are not done, by their ids. */
-export type Additions = ReadonlyMap<string, Addition>;
+export type NodeRequests = ReadonlyMap<string, NodeRequest>;
 
-export const NO_ADDITIONS: Additions = new Map();
+export const NO_NODE_REQUESTS: NodeRequests = new Map();
 
-export const isGrowing = (additions: Additions): boolean =>
+export const isGrowing = (additions: NodeRequests): boolean =>
   [...additions.values()].some(({ state }) => state === 'open');
 
 /** How many machines were asked for and have no name yet. */
-export const awaitedIn = (additions: Additions): number =>
+export const pendingMachines = (additions: NodeRequests): number =>
   [...additions.values()].reduce((sum, { awaited }) => sum + awaited, 0);
 
-export const isKept = (additions: Additions): boolean => [...additions.values()].some(({ state }) => state === 'kept');
+export const isFailedAndKept = (additions: NodeRequests): boolean =>
+  [...additions.values()].some(({ state }) => state === 'kept');
 
-export const isReplaced = (additions: Additions, node: string): boolean =>
+export const isReplaced = (additions: NodeRequests, node: string): boolean =>
   [...additions.values()].some(({ replaces }) => replaces === node);
 
 /** A node is being replaced, or those of a pool are. */
-export const isReplacing = (additions: Additions): boolean =>
+export const isReplacing = (additions: NodeRequests): boolean =>
   [...additions.values()].some(
     ({ state, replaces, rollout }) => state === 'open' && (replaces ?? rollout) !== undefined,
   );
@@ -51,7 +52,7 @@ export const isReplacing = (additions: Additions): boolean =>
  * What is under way is the rollout of pools to what is declared, and nothing else: their templates may change meanwhile. Nodes that
  * someone asked for would be forgotten by the next rollout of their pool.
  */
-export const isRollingOut = (additions: Additions): boolean =>
+export const isRollingOut = (additions: NodeRequests): boolean =>
   isGrowing(additions) &&
   [...additions.values()].every(
     ({ state, rollout, isOfRollout, asked }) =>
@@ -59,23 +60,23 @@ export const isRollingOut = (additions: Additions): boolean =>
   );
 
 /** The rollout of the pool that has failed, and waits for a retry or for another change of the pool. */
-export const failedRolloutOf = (additions: Additions, pool: string): Addition | undefined =>
+export const failedRolloutOf = (additions: NodeRequests, pool: string): NodeRequest | undefined =>
   [...additions.values()].find(({ state, rollout }) => state === 'kept' && rollout === pool);
 
-export const hasFailedRollout = (additions: Additions): boolean =>
+export const hasFailedRollout = (additions: NodeRequests): boolean =>
   [...additions.values()].some(({ state, rollout }) => state === 'kept' && rollout !== undefined);
 
-const without = (additions: Additions, requestId: string): Additions =>
+const without = (additions: NodeRequests, requestId: string): NodeRequests =>
   new Map([...additions].filter(([id]) => id !== requestId));
 
-const change = (additions: Additions, requestId: string, to: Partial<Addition>): Additions => {
+const change = (additions: NodeRequests, requestId: string, to: Partial<NodeRequest>): NodeRequests => {
   const addition = additions.get(requestId);
   return addition === undefined ? additions : new Map(additions).set(requestId, { ...addition, ...to });
 };
 
 /** A node that has come or gone after all; with the last one there is nothing left to try again. */
-const withoutNode = (additions: Additions, node: string, from: (addition: Addition) => boolean): Additions => {
-  const left = [...additions].flatMap(([id, addition]): [string, Addition][] => {
+const withoutNode = (additions: NodeRequests, node: string, from: (addition: NodeRequest) => boolean): NodeRequests => {
+  const left = [...additions].flatMap(([id, addition]): [string, NodeRequest][] => {
     if (!from(addition) || !addition.nodes.includes(node)) return [[id, addition]];
     const nodes = addition.nodes.filter((name) => name !== node);
     return nodes.length === 0 ? [] : [[id, { ...addition, nodes }]];
@@ -84,13 +85,13 @@ const withoutNode = (additions: Additions, node: string, from: (addition: Additi
 };
 
 const failed = (
-  additions: Additions,
+  additions: NodeRequests,
   { requestId, onFailure }: EventData<'VmsFailed' | 'NodesFailed'>,
   nodes: readonly string[],
-): Additions =>
+): NodeRequests =>
   onFailure === 'rollback' ? without(additions, requestId) : change(additions, requestId, { state: 'kept', nodes });
 
-const announced = (additions: Additions, names: readonly string[]): Additions =>
+const announced = (additions: NodeRequests, names: readonly string[]): NodeRequests =>
   new Map(
     [...additions].map(([id, addition]) => [
       id,
@@ -99,7 +100,7 @@ const announced = (additions: Additions, names: readonly string[]): Additions =>
   );
 
 /** A node that is being replaced already is replaced by no other. */
-const replaced = (additions: Additions, { requestId, node, rollout }: Replacement): Additions => {
+const replaced = (additions: NodeRequests, { requestId, node, rollout }: Replacement): NodeRequests => {
   if (isReplaced(additions, node)) return additions;
   const part = rollout === undefined ? {} : { isOfRollout: true as const };
   return new Map(additions).set(requestId, {
@@ -114,9 +115,9 @@ const replaced = (additions: Additions, { requestId, node, rollout }: Replacemen
 
 /** The latest rollout of a pool supersedes the one before. */
 const rolledOut = (
-  additions: Additions,
+  additions: NodeRequests,
   { uid: _uid, requestId, pool, ...asked }: EventData<'PoolRolloutRequested'>,
-): Additions =>
+): NodeRequests =>
   new Map([...additions].filter(([, { rollout }]) => rollout !== pool)).set(requestId, {
     state: 'open',
     nodes: [],
@@ -127,7 +128,7 @@ const rolledOut = (
   });
 
 /** The requests that are not done after an event. */
-export const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
+export const nodeRequestsAfter = (additions: NodeRequests, event: StoredEvent): NodeRequests => {
   switch (event.type) {
     case 'NodesRequested':
       return new Map(additions).set(event.data.requestId, {

@@ -1,4 +1,4 @@
-import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import { ExternalFailure, type ConnectionName } from '@fairlead/contracts';
 import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config.js';
@@ -17,7 +17,7 @@ const LISTED_MAX = 100_000;
  * on.
  */
 @Injectable()
-export class ConnectionLook {
+export class ProviderListing {
   constructor(
     @Inject(CONNECTIONS) private readonly connections: Pick<Connections, 'open' | 'isCurrent'>,
     @Inject(WatchQueries) private readonly queries: Pick<WatchQueries, 'recorded' | 'orphans'>,
@@ -48,6 +48,6 @@ export class ConnectionLook {
     );
     if (listed.length <= LISTED_MAX) return listed;
     const message = `it lists ${listed.length} machines, more than ${LISTED_MAX}`;
-    throw new WorldFailure({ operation: 'list machines', target: name, message, retryable: false });
+    throw new ExternalFailure({ operation: 'list machines', target: name, message, retryable: false });
   }
 }
