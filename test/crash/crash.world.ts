@@ -28,6 +28,7 @@ import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/c
 import { readSettings as readGatewaySettings } from '../../apps/gateway/src/config.js';
 import { gatewayService } from '../../apps/gateway/src/service.js';
 import { manifestsProjection } from '../../apps/gateway/src/lifecycle/manifests.projection.js';
+import { BootstrapDataEffects } from '../../apps/gateway/src/joins/bootstrap.effects.js';
 import { UnmetEffects } from '../../apps/gateway/src/manifest/unmet.effects.js';
 import type { ManifestRow } from '../../apps/gateway/src/manifest/unmet.queries.js';
 import { readSettings as readInfraSettings } from '../../apps/infra-svc/src/config.js';
@@ -128,6 +129,7 @@ export class CrashWorld extends Simulation {
   /** Number of kills. */
   kills = 0;
   private readonly infraSecrets = new MemorySecrets();
+  private readonly gatewaySecrets = new MemorySecrets();
   private readonly stated = new Set<string>();
   private asking = false;
   private attempts = 0;
@@ -331,6 +333,7 @@ export class CrashWorld extends Simulation {
         new CleanupEffects(handle),
         new LifetimeEffects(handle, { now: () => NOW }),
         new UnmetEffects(handle, { all }),
+        new BootstrapDataEffects(handle, this.gatewaySecrets, { bootstrapData: () => Promise.resolve([]) }),
       ],
     };
   }

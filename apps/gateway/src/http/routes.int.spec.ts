@@ -159,7 +159,7 @@ interface Asked {
   readonly reason: string;
 }
 
-/** Asks for a route; a stream is left once it has begun. */
+/** Asks for a route; a stream or a program is left once it has begun. */
 const ask = async (route: Route, base: string, caller: Caller): Promise<Asked> => {
   const named = inDocument(route);
   const [method = '', path = ''] = named.split(' ');
@@ -177,9 +177,9 @@ const ask = async (route: Route, base: string, caller: Caller): Promise<Asked> =
   });
   const { status } = response;
   const type = response.headers.get('content-type') ?? '';
-  const isEndless = type.includes('event-stream') && !path.endsWith('/logs/stream');
-  if (isEndless) await response.body?.cancel();
-  const text = isEndless ? '' : await response.text();
+  const isLeft = type.includes('gzip') || (type.includes('event-stream') && !path.endsWith('/logs/stream'));
+  if (isLeft) await response.body?.cancel();
+  const text = isLeft ? '' : await response.text();
   const reason = type.includes('json') ? String((JSON.parse(text) as { reason?: unknown }).reason ?? '') : '';
   return { route: named, base, caller, status, reason };
 };

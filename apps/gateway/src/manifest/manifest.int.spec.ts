@@ -48,7 +48,7 @@ describe('the manifest of a cluster that was made by POST', () => {
     expect(spec.pools).toMatchObject([
       {
         ...{ name: 'worker-1', replicas: 2, ...machines, rootDisk: { type: 'default', size: 'default' } },
-        rollout: { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 },
+        rollout: { strategy: 'InPlace', maxSurge: 1, maxUnavailable: 0 },
       },
     ]);
     expect(status).toMatchObject({
@@ -111,7 +111,7 @@ describe('a change of a manifest', () => {
     const before = await logLength();
     const planned = await patch({ spec: { controlPlane: { machineType: 'lab.large' } } }, '?dryRun=All');
     expect(planned.status).toBe(200);
-    expect(planned.body.spec.controlPlane.rollout).toEqual({ strategy: 'RollingUpdate', maxSurge: 1 });
+    expect(planned.body.spec.controlPlane.rollout).toEqual({ strategy: 'InPlace', maxSurge: 1 });
     expect(planned.body.plan).toMatchObject([{ action: 'replace-nodes', pool: 'control-plane', count: 3 }]);
     expect(await logLength()).toBe(before);
   });
@@ -432,7 +432,7 @@ describe('a manifest without a cluster', () => {
   it('declares control plane, pools, networks, version, taints and what is excluded from updates, and again records nothing [ORBITER 1]', async () => {
     const path = '/ns/default/clusters/prod/manifest';
     const health = { unhealthyAfter: '5m', maxUnhealthy: '40%' };
-    const rollout = { maxSurge: 1, maxUnavailable: 0, strategy: 'RollingUpdate' };
+    const rollout = { maxSurge: 1, maxUnavailable: 0, strategy: 'InPlace' };
     const taints = [{ key: 'dedicated', value: 'web', effect: 'NoSchedule' }];
     const document = {
       apiVersion: 'fairlead.dev/v1alpha1',
