@@ -34,6 +34,11 @@ const poolsText = ({ workers, connection, machineType }: InitAnswers): string =>
 const connectionText = ({ connection, caution }: InitAnswers): string =>
   `  # Machines of the connection ${connection}${caution === undefined ? '' : ` (${caution})`}. List: fairlead connection specs ${connection}`;
 
+/** A schedulable control plane cannot be replaced for a version. */
+const REPLACE = `
+    # Replace control planes for another version, instead of changing them in place.
+    #rollout: { strategy: Replace }`;
+
 /** An initial manifest. A line that begins with "#" and no space is an optional field: remove the "#" to use it. */
 export const initManifest = (answers: InitAnswers): string => {
   const { name, namespace, version, cni, controlPlanes, workers, schema } = answers;
@@ -58,9 +63,7 @@ ${connectionText(answers)}
   controlPlane:
     replicas: ${controlPlanes} # 1, 3, 5 or 7
     connection: ${answers.connection}
-    machineType: ${answers.machineType}${workers === 0 ? '\n    schedulable: true # workloads run on the only node' : ''}
-    # Replace control planes for another version, instead of changing them in place.
-    #rollout: { strategy: Replace }
+    machineType: ${answers.machineType}${workers === 0 ? '\n    schedulable: true # workloads run on the only node' : REPLACE}
     # Replace a control plane that stays unhealthy.
     #health: { remediation: replace, unhealthyAfter: 10m }
 ${poolsText(answers)}
