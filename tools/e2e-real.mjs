@@ -20,8 +20,8 @@ const known = readdirSync(stories)
   .filter((name) => name.endsWith(SUFFIX))
   .map((name) => name.slice(0, -SUFFIX.length))
   .map((spec) => Object.keys(SPECS).find((story) => SPECS[story] === spec) ?? spec);
-/** Needs OpenStack's own services, but neither Kubernetes nor hosts. */
-const WITHOUT_MIRROR = ['openstack'];
+/** Need the services of others, but neither Kubernetes nor hosts. */
+const WITHOUT_MIRROR = ['openstack', 'keycloak'];
 /** Stories without hosts. */
 const WITHOUT_HOSTS = ['kubernetes-api', 'authentication', ...WITHOUT_MIRROR];
 /**
@@ -31,7 +31,12 @@ const BY_DEFAULT = ['kubernetes-api', 'authentication', 'create', 'ssh', 'kill']
 const PACKAGES_WITHOUT_HOSTS = ['iproute2'];
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client', 'openssl'];
 /** Additional packages of these stories. */
-const PACKAGES_OF = { 'day-two': ['nmap'], 'field-hosts': ['nftables'], openstack: ['mmdebstrap'] };
+const PACKAGES_OF = {
+  'day-two': ['nmap'],
+  'field-hosts': ['nftables'],
+  openstack: ['mmdebstrap'],
+  keycloak: ['default-jre-headless', 'maven'],
+};
 
 /** Duration on two cores, with a margin for a busy machine. A story that would exceed the time limit is not started. */
 const MINUTES = {
@@ -49,6 +54,7 @@ const MINUTES = {
   restore: 6,
   field: 12,
   openstack: 15,
+  keycloak: 15,
   'field-hosts': 6,
   'field-certificates': 12,
   'field-egress': 6,

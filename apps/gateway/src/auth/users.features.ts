@@ -24,10 +24,11 @@ interface Redirected {
 /** Users sign in at an identity provider: what holds at every one. */
 export const describeUserSignIn = (start: () => Promise<TestIssuer>): void => {
   const gateway = useGateway();
-  const folder = newFolder('users');
+  let folder: string;
   let issuer: TestIssuer;
 
   beforeAll(async () => {
+    folder = newFolder('users');
     const started = await start();
     let stopped: Promise<void> | undefined;
     issuer = { ...started, stop: () => (stopped ??= started.stop()) };

@@ -1,0 +1,11 @@
+import { describe, jest } from '@jest/globals';
+import { describeUserSignIn } from '../../apps/gateway/src/auth/users.features.js';
+import { findKeycloak, startKeycloak, type Keycloak } from '../system/keycloak.js';
+
+jest.setTimeout(300_000);
+
+const keycloak = await findKeycloak();
+if ('reason' in keycloak) process.stderr.write(`\n!!! NOT CHECKED with Keycloak: ${keycloak.reason}\n\n`);
+const when = 'reason' in keycloak ? describe.skip : describe;
+
+when('with Keycloak', () => describeUserSignIn(() => startKeycloak(keycloak as Keycloak)));
