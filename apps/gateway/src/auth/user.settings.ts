@@ -66,7 +66,7 @@ export const OIDC_ENVIRONMENT = {
     'Roles of groups: "/admins *=admin; /team-a team-a=operator,default=viewer". A user without one may do nothing',
   ),
   OIDC_PAGE_URL: setting(z.url({ protocol: /^https?$/ }).optional()).describe(
-    'Where browsers find the page, e.g. https://fairlead.example.com; left out: the page signs nobody in with the issuer',
+    'Where browsers find the page, e.g. https://fairlead.example.com; without it, users cannot sign in to the page at the issuer',
   ),
   OIDC_BEARER: setting(z.enum(['id', 'access']).default('id')).describe(
     'id: a token of the issuer counts until it ends; access: it is also introspected at the issuer, which needs OIDC_CLIENT_SECRET_FILE',
