@@ -171,6 +171,7 @@ inBrowser("the views of the operator's page", () => {
       ['snapshots', `${of}/snapshots`],
       ['hooks', `${of}/hooks`],
       ['audit', `${of}/audit?event=${removed}`],
+      ['upgrade', `${of}/upgrade`],
       ['edit', `${of}/edit`],
       ['connections', 'connections/lab'],
     ];

@@ -1,8 +1,9 @@
 import type { CreatedTokenView, FleetList } from '@fairlead/contracts';
-import { eventually } from '@fairlead/testing';
+import { startTestIssuer, type TestIssuer } from '@fairlead/lab/testing/issuer';
+import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -35,6 +36,24 @@ inBrowser("the operator's page", () => {
   let browser: Browser;
   let page: Page;
   let reader: PageReader;
+  let issuer: TestIssuer;
+  const folder = newFolder('page');
+  /** Users sign in at the lab's imitation of Keycloak. */
+  const withIssuer = async (server: string): Promise<Readonly<Record<string, string>>> => {
+    issuer = await startTestIssuer(server);
+    const [caFile, secretFile] = [join(folder, 'ca.pem'), join(folder, 'secret')];
+    writeFileSync(caFile, issuer.ca);
+    writeFileSync(secretFile, `${issuer.clientSecret}\n`);
+    return {
+      OIDC_ISSUER: issuer.issuerUrl,
+      OIDC_CA_FILE: caFile,
+      OIDC_CLIENT_ID: issuer.clientId,
+      OIDC_CLIENT_SECRET_FILE: secretFile,
+      OIDC_ROLES: '/readers default=viewer',
+      OIDC_PAGE_URL: server,
+      OIDC_CHECK_SECONDS: '1',
+    };
+  };
   const signedIn = (token: string): Promise<Page> => reader.signedIn(token);
   const open = async (place: string): Promise<void> => void (await page.goto(`${system.server}/#/${place}`));
   const seen = (text: string | RegExp, within: Page = page): Promise<void> => within.getByText(text).first().waitFor();
@@ -43,13 +62,15 @@ inBrowser("the operator's page", () => {
   beforeAll(async () => {
     execFileSync(process.execPath, [join(CHECKOUT, 'tools/page.mjs'), '--if-changed'], { cwd: CHECKOUT });
     if ('reason' in chromium) return;
-    [system, browser] = await Promise.all([startSystem({ light: true }), launchChromium(chromium)]);
+    [system, browser] = await Promise.all([startSystem({ light: true, env: withIssuer }), launchChromium(chromium)]);
     reader = new PageReader(system, browser);
     page = await signedIn(system.token);
   }, TIMEOUT_MS);
   afterAll(async () => {
     await browser?.close();
     await system?.stop();
+    await issuer?.stop();
+    removeFolder(folder);
   }, TIMEOUT_MS);
 
   it('is at most 200 kB of compressed script for its first view', () => {
@@ -79,6 +100,27 @@ inBrowser("the operator's page", () => {
       await second.getByRole('button', { name: /Sign out/ }).click();
       await second.getByLabel('API token').waitFor();
       await Promise.all([first, second].map((one) => one.context().close()));
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'signs a user in with OpenID Connect, and out again when the group is lost',
+    async () => {
+      await issuer.setMember('alice', 'readers', true);
+      const theirs = await reader.newPage();
+      await theirs.goto(system.server);
+      await theirs.getByRole('link', { name: 'Sign in with OpenID Connect' }).click();
+      await theirs.getByRole('textbox').first().fill('alice');
+      await theirs.keyboard.press('Enter');
+      await theirs.getByRole('heading', { name: 'Fleet' }).waitFor();
+      expect(new URL(theirs.url()).origin).toBe(system.server);
+      await theirs.getByRole('button', { name: /Sign out/ }).waitFor();
+      await seen('alice', theirs);
+      expect(await theirs.getByRole('link', { name: 'Create', exact: true }).count()).toBe(0);
+      await issuer.setMember('alice', 'readers', false);
+      await theirs.getByText('None of your groups has a role here').waitFor();
+      await theirs.context().close();
     },
     TIMEOUT_MS,
   );
@@ -326,8 +368,8 @@ inBrowser("the operator's page", () => {
       await open('');
       await page.getByRole('link', { name: 'shop' }).waitFor();
       system.kill('gateway');
-      await seen(/does not answer since/);
-      await eventually(async () => (await page.getByText(/does not answer since/).count()) === 0, {
+      await seen(/has not answered since/);
+      await eventually(async () => (await page.getByText(/has not answered since/).count()) === 0, {
         withinMs: TIMEOUT_MS / 2,
       });
       await page.getByRole('link', { name: 'shop' }).waitFor();

@@ -19,6 +19,8 @@ const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/,
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
 
+type Variables = Readonly<Record<string, string>>;
+
 export interface SystemOptions {
   /** Hosts in the lab's own process, thousands of them, instead of real shells. */
   readonly light?: boolean;
@@ -37,8 +39,8 @@ export interface SystemOptions {
   readonly natsHost?: string;
   /** The tunnel runs, and names of clusters are below this domain. */
   readonly publish?: string;
-  /** Additional variables for every service. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Additional variables for every service, or what makes them of the address of the gateway. */
+  readonly env?: Variables | ((server: string) => Promise<Variables>);
 }
 
 export interface ApiResponse<Body = unknown> {
@@ -132,6 +134,8 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       `${environment.dataDir}/ports`,
       5,
     );
+    const server = `http://${LOOPBACK}:${gatewayPort}`;
+    const env = typeof options.env === 'function' ? await options.env(server) : options.env;
     const plans = planPrograms({
       checkout: CHECKOUT,
       nodeBinary: process.execPath,
@@ -173,7 +177,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
               LOG_LEVEL: 'warn',
               ...plan.runtime,
               ...plan.env,
-              ...options.env,
+              ...env,
             },
             ready: (line) => isReadyLine(plan.name, line),
             readyTimeoutMs: READY_TIMEOUT_MS,
@@ -190,7 +194,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       crashes,
       admin,
       token,
-      server: `http://${LOOPBACK}:${gatewayPort}`,
+      server,
       labUrl: `http://${LOOPBACK}:${labPort}`,
       labToken: keys.labToken,
     });

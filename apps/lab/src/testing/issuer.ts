@@ -180,6 +180,7 @@ const MAPPERS = [
 export const realmIssuer = async (
   { issuerUrl, ca, stop }: Pick<TestIssuer, 'issuerUrl' | 'ca' | 'stop'>,
   adminToken: () => Promise<string>,
+  pageUrl = PAGE_URL,
 ): Promise<TestIssuer> => {
   const base = issuerUrl.replace('/realms/', '/admin/realms/');
   const admin = async <Body>(path: string, method = 'GET', json?: unknown): Promise<Body> => {
@@ -196,7 +197,7 @@ export const realmIssuer = async (
     secret: SECRET,
     publicClient: false,
     standardFlowEnabled: true,
-    redirectUris: [`${PAGE_URL}/sign-in/issuer/callback`],
+    redirectUris: [`${pageUrl}/sign-in/issuer/callback`],
   });
   await admin('clients', 'POST', {
     ...client,
@@ -247,7 +248,7 @@ const userNamed = (username: string) => ({
 });
 
 /** The imitation of Keycloak, set up for Fairlead. */
-export const startTestIssuer = async (): Promise<TestIssuer & Pick<TestIdentity, 'tokenSeconds'>> => {
+export const startTestIssuer = async (pageUrl?: string): Promise<TestIssuer & Pick<TestIdentity, 'tokenSeconds'>> => {
   const identity = await startTestIdentity();
   const { issuerUrl, ca, clientId, clientSecret, stop } = identity;
   const adminToken = async (): Promise<string> => {
@@ -255,7 +256,7 @@ export const startTestIssuer = async (): Promise<TestIssuer & Pick<TestIdentity,
     const { text } = await askOver(ca, `${issuerUrl}/protocol/openid-connect/token`, { method: 'POST', form });
     return (JSON.parse(text) as { readonly access_token: string }).access_token;
   };
-  const issuer = await realmIssuer({ issuerUrl, ca, stop }, adminToken);
+  const issuer = await realmIssuer({ issuerUrl, ca, stop }, adminToken, pageUrl);
   return {
     ...issuer,
     get tokenSeconds() {

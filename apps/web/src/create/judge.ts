@@ -1,4 +1,4 @@
-import './no.eval.js';
+import '../no.eval.js';
 import {
   CONTROL_PLANE_POOL,
   ClusterManifest,

@@ -10,7 +10,7 @@ import { api, dataOf, may, type FleetRow } from '../api.js';
 import { counted } from '../format.js';
 import { useEvents } from '../live.js';
 import { usePlace, useQueryChange } from '../place.js';
-import { useWhoami } from '../session/session.js';
+import { useMay, useWhoami } from '../session/session.js';
 import { Ago, Button, clusterPath, Empty, Failure, Icon, Link, Loading, State } from '../ui/ui.js';
 import { keepOrder } from './order.js';
 import { TimeSlider } from './time.slider.js';
@@ -143,6 +143,14 @@ export const FleetView = () => {
 const NoClusters = ({ isFiltered }: { readonly isFiltered: boolean }) => {
   const change = useQueryChange();
   const { query } = usePlace();
+  const { data: who } = useWhoami();
+  const mayDo = useMay();
+  if (who?.roles.length === 0)
+    return (
+      <Empty title={who.signedIn === true ? 'None of your groups has a role here.' : 'This token has no role here.'}>
+        <p>Ask an administrator for a role in a namespace. This page shows its clusters as soon as you have one.</p>
+      </Empty>
+    );
   if (isFiltered || query['search'] !== undefined)
     return (
       <Empty title="No cluster matches.">
@@ -152,9 +160,11 @@ const NoClusters = ({ isFiltered }: { readonly isFiltered: boolean }) => {
   if (query['at'] !== undefined) return <Empty title="There was no cluster at that moment." />;
   return (
     <Empty title="There are no clusters yet.">
-      <p>
-        <Link to={['create']}>Create one</Link>, or apply a manifest with <code>npx fairlead apply -f</code>.
-      </p>
+      {who?.roles.some(({ namespace }) => mayDo('operator', namespace)) === true ? (
+        <p>
+          <Link to={['create']}>Create one</Link>, or apply a manifest with <code>npx fairlead apply -f</code>.
+        </p>
+      ) : null}
     </Empty>
   );
 };

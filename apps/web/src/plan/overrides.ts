@@ -1,3 +1,4 @@
+import '../no.eval.js';
 import { UPGRADE_RULES } from '@fairlead/contracts';
 
 export interface Override {

@@ -145,7 +145,7 @@ const StaleBanner = () => {
   if (downSinceMs === undefined) return null;
   return (
     <div className="stale" role="alert">
-      <Icon name="warning" /> The gateway does not answer since <Clock at={new Date(downSinceMs).toISOString()} /> (
+      <Icon name="warning" /> The gateway has not answered since <Clock at={new Date(downSinceMs).toISOString()} /> (
       {durationText(Math.max(0, now - downSinceMs))}). What is shown is as of then; it is tried again.
     </div>
   );
