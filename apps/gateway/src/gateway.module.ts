@@ -42,6 +42,7 @@ import { PastClusters } from './clusters/past.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { SETTINGS, type Settings } from './config.js';
+import { DurationQueries } from './fleet/durations.queries.js';
 import { FleetActivityIndex } from './fleet/fleet.activity.js';
 import { FleetHttp } from './fleet/fleet.http.js';
 import { FleetQueries } from './fleet/fleet.queries.js';
@@ -253,6 +254,7 @@ const PROVIDERS: Provider[] = [
   EventStreams,
   AddressMetrics,
   Executions,
+  DurationQueries,
   FleetActivityIndex,
   FleetMetrics,
   FleetQueries,

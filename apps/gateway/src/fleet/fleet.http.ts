@@ -1,10 +1,11 @@
-import { ActivityQuery, FleetActivity, FleetList, FleetQuery } from '@fairlead/contracts';
+import { ActivityQuery, FleetActivity, FleetDurations, FleetList, FleetQuery } from '@fairlead/contracts';
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { Authenticated } from '../access/access.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { pageOf, pageRequest } from '../http/page.js';
+import { DurationQueries } from './durations.queries.js';
 import { FleetActivityIndex } from './fleet.activity.js';
 import { FleetQueries } from './fleet.queries.js';
 import { filterFleet, sortKeyOf } from './fleet.rules.js';
@@ -17,6 +18,7 @@ export class FleetHttp {
     @Inject(FleetQueries) private readonly fleet: FleetQueries,
     @Inject(PastFleet) private readonly past: PastFleet,
     @Inject(FleetActivityIndex) private readonly activity: FleetActivityIndex,
+    @Inject(DurationQueries) private readonly durations: DurationQueries,
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
@@ -73,5 +75,19 @@ export class FleetHttp {
     @FromCaller() { identity }: Caller,
   ): Promise<FleetActivity> {
     return this.activity.between(query, identity);
+  }
+
+  @Get('durations')
+  @Authenticated()
+  @Documented({
+    id: 'getFleetDurations',
+    tag: 'operations',
+    records: 'nothing',
+    summary: 'How long operations took that succeeded, by kind',
+    description: 'Of clusters in namespaces that the caller may see; the latest 30 of each cluster count.',
+    answers: [{ status: 200, description: 'The durations', schema: FleetDurations }],
+  })
+  async durationsByKind(@FromCaller() { identity }: Caller): Promise<FleetDurations> {
+    return this.durations.durations(identity);
   }
 }

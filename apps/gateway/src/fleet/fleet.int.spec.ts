@@ -4,6 +4,7 @@ import type {
   ErrorView,
   EventList,
   FleetActivity,
+  FleetDurations,
   FleetList,
   LogPage,
 } from '@fairlead/contracts';
@@ -107,6 +108,26 @@ describe('the activity of the fleet', () => {
     expect(team.body.items.reduce((sum, one) => sum + one.request, 0)).toBe(1);
     const none = await gateway.ask<FleetActivity>('GET', '/fleet/activity?to=2020-01-01T00:00:00Z');
     expect(none.body.items).toEqual([]);
+  });
+});
+
+describe('the durations of operations', () => {
+  it('are those of operations that succeeded in namespaces that the caller may see', async () => {
+    const { uid } = (await gateway.ask<ClusterView>('GET', '/ns/default/clusters/beta')).body;
+    const { meta } = await gateway.state(
+      { type: 'ClusterReady', data: { uid } },
+      { cluster: 'beta' },
+    );
+    await fleet(`minSeq=${meta.seq}`);
+    const durations = async (token?: string) =>
+      (await gateway.ask<FleetDurations>('GET', '/fleet/durations', token === undefined ? {} : { token })).body.items;
+    const [creation, ...others] = await durations();
+    expect([creation, others]).toEqual([
+      { operation: 'create', count: 1, medianMs: expect.any(Number), longMs: creation?.medianMs },
+      [],
+    ]);
+    expect(creation?.medianMs).toBeGreaterThan(0);
+    expect(await durations(await viewerOf('team'))).toEqual([]);
   });
 });
 

@@ -8,7 +8,7 @@ import { actorText, clockText, durationText } from '../format.js';
 import { useEvents } from '../live.js';
 import { UpgradeControl } from '../plan/upgrade.control.js';
 import { Ago, Clock, clusterPath, Empty, Failure, Icon, Link, Loading, Panel, State, Table, useNow } from '../ui/ui.js';
-import { CAUSE_WORDS, expectedMs, lanesOf, totalsOf, type Track, type Segment } from './score.js';
+import { CAUSE_WORDS, lanesOf, totalsOf, type Track, type Segment } from './score.js';
 
 type EventItem = Schemas['Event'];
 const EVENTS_MAX = 1_000;
@@ -18,6 +18,7 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
   const operations = useOperations({ namespace, cluster });
   const found = operations.data?.items.find(({ id }) => id === operation);
   const events = useOperationEvents({ namespace, cluster }, found);
+  const usual = useDurations();
   useEvents(
     `ns/${encodeURIComponent(namespace)}/clusters/${encodeURIComponent(cluster)}/events/stream`,
     found?.seq,
@@ -50,7 +51,7 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
             <Score
               operation={found}
               events={events.data}
-              expected={expectedMs(operations.data?.items ?? [], found)}
+              expected={usual.find((one) => one.operation === found.kind)?.medianMs}
               place={{ namespace, cluster }}
             />
           )}
@@ -63,6 +64,16 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
   );
 };
 export default OperationView;
+
+const DURATIONS_STALE_MS = 60_000;
+
+/** How long operations took in this installation. */
+const useDurations = (): Schemas['FleetDurations']['items'] =>
+  useQuery({
+    queryKey: ['durations'],
+    queryFn: () => dataOf(api.GET('/fleet/durations')),
+    staleTime: DURATIONS_STALE_MS,
+  }).data?.items ?? [];
 
 /** The events from its request on, up to its end. */
 const useOperationEvents = ({ namespace, cluster }: ClusterAt, operation: Operation | undefined) =>

@@ -197,23 +197,3 @@ export const totalsOf = (lanes: readonly Track[]): readonly (readonly [Cause, nu
   totals.delete('done');
   return [...totals].sort(([, one], [, other]) => other - one);
 };
-
-/** The median of how long such operations took here before; undefined: there was none. */
-export const expectedMs = (
-  operations: readonly {
-    readonly id: string;
-    readonly kind: string;
-    readonly phase: string;
-    readonly durationMs: number | null;
-  }[],
-  { id, kind }: { readonly id: string; readonly kind: string },
-): number | undefined => {
-  const took = operations
-    .flatMap((one) =>
-      one.id !== id && one.kind === kind && one.phase === 'Succeeded' && one.durationMs !== null
-        ? [one.durationMs]
-        : [],
-    )
-    .sort((one, other) => one - other);
-  return took[Math.floor(took.length / 2)];
-};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectedMs, lanesOf, totalsOf, type ScoreEvent } from './score.js';
+import { lanesOf, totalsOf, type ScoreEvent } from './score.js';
 
 const START = Date.parse('2026-11-28T10:00:00Z');
 const event = (second: number, type: string, data: ScoreEvent['data']): ScoreEvent => ({
@@ -36,17 +36,4 @@ describe('the score of an operation', () => {
 
   it('adds the causes up, the longest first', () =>
     expect(totalsOf(lanesOf(EVENTS, ['w-1'], range))[0]).toEqual(['machine', 2_000]));
-
-  it('expects the median of what such operations took here', () => {
-    const one = (id: string, durationMs: number | null, phase = 'Succeeded') => ({
-      id,
-      kind: 'create',
-      phase,
-      durationMs,
-    });
-    expect(
-      expectedMs([one('a', 10), one('b', 30), one('c', 20), one('d', 1, 'Failed'), one('me', 99)], one('me', 99)),
-    ).toBe(20);
-    expect(expectedMs([one('me', 99)], one('me', 99))).toBeUndefined();
-  });
 });

@@ -73,3 +73,18 @@ export const FleetActivity = z
   })
   .meta({ id: 'FleetActivity', description: 'How many events of each class there were, by time' });
 export type FleetActivity = z.infer<typeof FleetActivity>;
+
+export const FleetDurations = z
+  .strictObject({
+    kind: z.literal('FleetDurations'),
+    items: z.array(
+      z.strictObject({
+        operation: OperationKind,
+        count: z.int().describe('How many succeeded'),
+        medianMs: z.int(),
+        longMs: z.int().describe('Nine of ten took at most so long'),
+      }),
+    ),
+  })
+  .meta({ id: 'FleetDurations', description: 'How long operations took that succeeded, by kind' });
+export type FleetDurations = z.infer<typeof FleetDurations>;
