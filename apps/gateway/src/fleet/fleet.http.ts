@@ -30,7 +30,7 @@ export class FleetHttp {
     records: 'nothing',
     summary: 'The clusters of all namespaces that the caller may see, each in one line',
     description:
-      'Filtered and sorted here. With at: as they were at an earlier moment, folded from the log, also those that are deleted since; at most 200 clusters.',
+      'Filtered and sorted here. With at: as they were at an earlier moment, folded from the log, also those that are deleted since; at most 1,000 clusters.',
     answers: [{ status: 200, description: 'The clusters', schema: FleetList }],
     refusals: [
       'namespace.unknown',

@@ -2,6 +2,7 @@ import { refuse, type FleetRow, type StoredEvent } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { setImmediate } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { mayIn, type Identity } from '../access/identity.js';
 import { certificatesProjection } from '../certificates/certificates.projection.js';
 import { AroundClusters } from '../clusters/around.queries.js';
@@ -18,17 +19,27 @@ import { fleetRow, READER } from './fleet.rules.js';
 interface KeptHistory {
   readonly events: readonly StoredEvent[];
   readonly places: FoldedHistory[];
+  /** By how many events they follow from. */
+  readonly lines: Map<number, Line>;
   /** The log was read at that time, up to that sequence. */
   readonly readAtMs: number;
   readonly throughSeq: number;
 }
 
+/** A line of the fleet as it was from one time to another. */
+interface Line {
+  readonly row: FleetRow | undefined;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /** A place after each so many events. */
 const PLACE_EVERY = 64;
 /** Clusters of one answer: each may have its history read. */
-export const PAST_CLUSTERS_MAX = 200;
+export const PAST_CLUSTERS_MAX = 1_000;
 /** Events that are kept, of all clusters together. */
 const EVENTS_KEPT_MAX = 60_000;
+const READ_AT_ONCE = 16;
 
 interface NamedCluster {
   readonly namespace: string;
@@ -69,33 +80,44 @@ export class PastFleet {
         }),
       );
     const rows: FleetRow[] = [];
-    for (const one of visible) {
-      const row = await this.rowOf(one, at, identity);
-      if (row !== undefined) rows.push(row);
-      await setImmediate(undefined, { signal }); // Other requests are answered in between.
+    for (let from = 0; from < visible.length; from += READ_AT_ONCE) {
+      const some = visible.slice(from, from + READ_AT_ONCE);
+      for (const kept of await Promise.all(some.map((one) => this.historyOf(one, at, identity)))) {
+        const row = this.rowOf(kept, at);
+        if (row !== undefined) rows.push(row);
+        await setImmediate(undefined, { signal }); // Other requests are answered in between.
+      }
     }
     return rows;
   }
 
-  private async rowOf(
-    { namespace, cluster }: NamedCluster,
-    at: LogMoment,
-    identity: Identity,
-  ): Promise<FleetRow | undefined> {
-    const since = await this.incarnations.visibleAfter(namespace, identity);
-    const { events, places } = await this.historyOf(namespace, cluster, { at, since });
-    const { length } = eventsUntil(events, at);
-    if (length === 0) return undefined;
-    const index = Math.floor(length / PLACE_EVERY);
-    for (let place = places.length; place <= index; place += 1) {
-      const before = places[place - 1];
-      const chunk = events.slice((place - 1) * PLACE_EVERY, place * PLACE_EVERY);
-      places.push(before === undefined ? FoldedHistory.of([]) : before.after(chunk));
-    }
-    const { rowsOf } = places[index]!.after(events.slice(index * PLACE_EVERY, length));
-    const { now, stalledAfterMs } = this.around.moment;
-    const then = typeof at === 'number' ? events[length - 1]!.meta.time : new Date(at).toISOString();
-    const view = viewFromLog(rowsOf, { now: then > now ? now : then, stalledAfterMs });
+  private rowOf(kept: KeptHistory, at: LogMoment): FleetRow | undefined {
+    const { length } = eventsUntil(kept.events, at);
+    const last = kept.events[length - 1];
+    if (last === undefined) return undefined;
+    const thenMs = Date.parse(typeof at === 'number' ? last.meta.time : at);
+    const known = kept.lines.get(length);
+    if (known !== undefined && known.fromMs <= thenMs && thenMs <= known.toMs) return known.row;
+    const nowMs = Date.parse(this.around.moment.now);
+    const line = this.lineOf(kept, length, Math.min(thenMs, nowMs), nowMs);
+    kept.lines.set(length, line);
+    return line.row;
+  }
+
+  /** Time alone changes a line at most once between two events, so a line that is the same at both is the same in between. */
+  private lineOf(kept: KeptHistory, length: number, thenMs: number, nowMs: number): Line {
+    const folded = placeOf(kept, length);
+    const fromMs = Math.min(thenMs, Date.parse(kept.events[length - 1]!.meta.time));
+    const next = kept.events[length];
+    const toMs = Math.max(thenMs, Math.min(nowMs, next === undefined ? kept.readAtMs : Date.parse(next.meta.time)));
+    const [first, last] = [this.lineAt(folded, fromMs), this.lineAt(folded, toMs)];
+    if (isDeepStrictEqual(first, last)) return { row: first, fromMs, toMs };
+    return { row: this.lineAt(folded, thenMs), fromMs: thenMs, toMs: thenMs };
+  }
+
+  private lineAt({ rowsOf }: FoldedHistory, ms: number): FleetRow | undefined {
+    const { stalledAfterMs } = this.around.moment;
+    const view = viewFromLog(rowsOf, { now: new Date(ms).toISOString(), stalledAfterMs });
     if (view === undefined) return undefined;
     const ends = rowsOf(certificatesProjection).flatMap(({ doc }) =>
       doc.certificates.map(({ expiresAt }) => expiresAt),
@@ -105,10 +127,11 @@ export class PastFleet {
 
   /** Read on only if the moment lies behind what was read. */
   private async historyOf(
-    namespace: string,
-    cluster: string,
-    { at, since }: { readonly at: LogMoment; readonly since: number },
+    { namespace, cluster }: NamedCluster,
+    at: LogMoment,
+    identity: Identity,
   ): Promise<KeptHistory> {
+    const since = await this.incarnations.visibleAfter(namespace, identity);
     const key = `${since} ${namespace}/${cluster}`;
     const kept = this.histories.get(key);
     const isRead =
@@ -119,7 +142,8 @@ export class PastFleet {
     const events = kept === undefined ? more : [...kept.events, ...more];
     const throughSeq = events.at(-1)?.meta.seq ?? since;
     // A place in the middle of new events is the same: it ends with events that were there.
-    const read = { events, places: kept?.places ?? [], readAtMs, throughSeq };
+    const lines = kept?.lines ?? new Map<number, Line>();
+    const read = { events, places: kept?.places ?? [], lines, readAtMs, throughSeq };
     this.histories.set(key, read);
     return read;
   }
@@ -134,3 +158,14 @@ export class PastFleet {
     return [...this.names.values()];
   }
 }
+
+/** The history folded up to so many events. */
+const placeOf = ({ events, places }: KeptHistory, length: number): FoldedHistory => {
+  const index = Math.floor(length / PLACE_EVERY);
+  for (let place = places.length; place <= index; place += 1) {
+    const before = places[place - 1];
+    const chunk = events.slice((place - 1) * PLACE_EVERY, place * PLACE_EVERY);
+    places.push(before === undefined ? FoldedHistory.of([]) : before.after(chunk));
+  }
+  return places[index]!.after(events.slice(index * PLACE_EVERY, length));
+};
