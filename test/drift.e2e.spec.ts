@@ -80,4 +80,36 @@ describe('a node whose host is changed by hand', () => {
     },
     TIMEOUT_MS,
   );
+
+  it(
+    'is drained and repaired when its kubelet has another version, and is schedulable again afterwards [ORBITER 10]',
+    async () => {
+      const before = await lastSeq();
+      const { items } = await read<NodeList>('/nodes');
+      const { kubelet = '' } = items.find(({ name }) => name === worker)?.software ?? {};
+      const [major, minor, patch] = kubelet.split('.').map(Number);
+      await exec('apt-mark', 'unhold', 'kubelet');
+      await exec('apt-get', 'install', '-y', '--allow-downgrades', `kubelet=${major}.${minor}.${Number(patch) - 1}*`);
+      await exec('systemctl', 'restart', 'kubelet');
+      await until('DriftRepaired', before);
+      const after = (await system.events('shop')).flatMap(({ type, meta }) => (meta.seq > before ? [type] : []));
+      const steps: EventType[] = [
+        ...(['NodeDiverged', 'DriftRepairRequested', 'NodeActionCordoned', 'NodeActionDrained'] as const),
+        ...(['NodeNotReady', 'NodeInitialized', 'NodeReady', 'NodeActionUncordoned'] as const),
+        ...(['NodeActionSucceeded', 'DriftRepaired'] as const),
+      ];
+      // Each after the one before; a kubelet that restarts may be stated as not Ready once more.
+      steps.reduce((from, step) => {
+        const at = after.indexOf(step, from);
+        expect([step, at >= from]).toEqual([step, true]);
+        return at + 1;
+      }, 0);
+      expect((await read<NodeList>('/nodes')).items.find(({ name }) => name === worker)).toMatchObject({
+        ready: true,
+        software: expect.objectContaining({ kubelet }),
+      });
+      expect(await condition()).toMatchObject({ status: 'True' });
+    },
+    TIMEOUT_MS,
+  );
 });

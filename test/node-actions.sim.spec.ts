@@ -16,7 +16,7 @@ import {
 } from '../apps/upgrade-svc/src/actions/actions.reconciler.js';
 import type { Actions } from '../apps/upgrade-svc/src/actions/actions.state.js';
 import { desired, type Desired, type DesiredCommand } from '../apps/upgrade-svc/src/desired/desired.decider.js';
-import { rebootOf } from '../apps/upgrade-svc/src/desired/reboot.change.js';
+import { rebootOf } from '../apps/upgrade-svc/src/desired/node.change.js';
 import { clusterRequested, machineOf, planOf, uid } from '../apps/upgrade-svc/src/nodes/nodes.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
@@ -226,10 +226,10 @@ class World {
       case 'UncordonNode':
         if (this.cordons.get(node) === actionMark(cordonedBy)) this.cordons.delete(node);
         return { type: 'NodeActionUncordoned', data: { ...about, cordonedBy } };
-      case 'AllowReboot':
+      case 'AllowChange':
         this.decideFor(node, { type: 'AskForChange', data: { uid, node, change: rebootOf(mark, unlessBooted) } });
         return undefined;
-      case 'EndReboot':
+      case 'EndChange':
         this.decideFor(node, { type: 'WithdrawPermission', data: { uid, node, change: mark } });
         return undefined;
       default:

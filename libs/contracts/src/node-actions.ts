@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 /** Actions that users request on nodes that remain in their cluster. */
-export const NODE_ACTIONS = ['reboot', 'drain', 'cordon', 'uncordon'] as const;
+export const NODE_ACTIONS = ['reboot', 'drain', 'cordon', 'uncordon', 'repair'] as const;
 export const NodeActionKind = z.enum(NODE_ACTIONS);
 export type NodeActionKind = z.infer<typeof NodeActionKind>;
 
@@ -11,7 +11,14 @@ export const ACTION_PARTICIPLES: Readonly<Record<NodeActionKind, string>> = {
   drain: 'drained',
   cordon: 'cordoned',
   uncordon: 'uncordoned',
+  repair: 'repaired',
 };
+
+/** Whether the agent changes the node. */
+export const changesNode = (action: NodeActionKind): boolean => action === 'reboot' || action === 'repair';
+
+/** Whether the node is unavailable meanwhile. */
+export const takesDown = (action: NodeActionKind): boolean => action === 'drain' || changesNode(action);
 
 /** Why a node of a request waits for something outside the request. */
 export const POSTPONED_REASONS = [

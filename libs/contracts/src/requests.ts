@@ -202,11 +202,11 @@ export type NodeSelection = z.infer<typeof NodeSelection>;
 export const NodeActionRequest = z
   .strictObject({
     action: NodeActionKind.describe(
-      'reboot: drained, rebooted once, and Ready again; drain: cordoned and drained; cordon: marked as unschedulable; uncordon: ends a cordon of Fairlead',
+      'reboot: drained, rebooted once, and Ready again; drain: cordoned and drained; cordon: marked as unschedulable; uncordon: ends a cordon of Fairlead; repair: drained, and as desired again',
     ),
     select: NodeSelection,
     reason: text.default('').describe('Why; shown in the history'),
-    drain: z.boolean().default(true).describe('Of a reboot: whether the node is drained before'),
+    drain: z.boolean().default(true).describe('Of a reboot or a repair: whether the node is drained before'),
     drainTimeoutSeconds: z
       .int()
       .min(0)

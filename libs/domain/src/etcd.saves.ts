@@ -1,4 +1,10 @@
-import { durationMs, SNAPSHOT_MAX_AGE_DEFAULT, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import {
+  changesNode,
+  durationMs,
+  SNAPSHOT_MAX_AGE_DEFAULT,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
 
 /** The etcd snapshots, as far as steps that change a control plane depend on them. */
 export interface EtcdSaves {
@@ -45,7 +51,7 @@ export interface NodeStepBegun {
 
 /**
  * The step that begins with the event; it changes a control plane if its node is one. Operations of an upgrade and
- * removals have their own snapshot tasks. A reboot counts from the end of its drain, which may take long.
+ * removals have their own snapshot tasks. A reboot or repair counts from the end of its drain, which may take long.
  */
 export const stepBegunIn = (event: StoredEvent): NodeStepBegun | undefined => {
   switch (event.type) {
@@ -55,7 +61,7 @@ export const stepBegunIn = (event: StoredEvent): NodeStepBegun | undefined => {
     case 'NodeActionDrained': {
       const { action, node, requestId } = event.data;
       const part = event.type === 'NodeActionStarted' ? 'start' : 'reboot';
-      return action === 'reboot' ? { node, requestId: `${requestId}-${node}-${part}` } : undefined;
+      return changesNode(action) ? { node, requestId: `${requestId}-${node}-${part}` } : undefined;
     }
     case 'RemediationRequested': {
       const { action, node, requestId } = event.data;

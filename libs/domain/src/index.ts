@@ -27,6 +27,7 @@ export * from './members/members.js';
 export * from './members/readiness.js';
 export * from './members/replacements.js';
 export * from './narrative.js';
+export * from './node.actions.js';
 export * from './pause.js';
 export * from './quorum.js';
 export * from './registered.js';

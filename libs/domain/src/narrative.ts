@@ -475,7 +475,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeNotReady: ({ node, message }) => `${node} is not Ready: ${message}`,
   NodeDiverged: ({ node, differences }) =>
     `${node} differs from its desired state and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.desired}`).join('; ')}`,
-  DriftRepairRequested: ({ node, items }) => `${items.join(', ')} of ${node} will be repaired without a drain`,
+  DriftRepairRequested: ({ node, items, drain }) =>
+    `${items.join(', ')} of ${node} will be repaired ${drain === true ? 'after a drain' : 'without a drain'}`,
   DriftRepaired: ({ node, tookMs }) => `${node} is as desired again after ${seconds(tookMs)}`,
   DriftRepairSuspended: ({ node, items, reason, repairs, until }) =>
     reason === 'Recurring'

@@ -47,6 +47,7 @@ const ING: Readonly<Record<Kind, string>> = {
   drain: 'cordoned and drained',
   cordon: 'cordoned',
   uncordon: 'uncordoned',
+  repair: 'drained and repaired',
 };
 
 const DEFINITIONS: readonly Definition[] = [
@@ -90,6 +91,14 @@ const DEFINITIONS: readonly Definition[] = [
     examples: [['fairlead node uncordon demo --all', 'All nodes that Fairlead cordoned']],
     takesDown: false,
   },
+  {
+    action: 'repair',
+    summary: 'Make nodes as desired again, after a drain',
+    description:
+      'Drain each node, let its agent repair what differs from the desired state (versions of packages, settings, files), and wait until it is Ready. With "drift: repair", the default, this happens by itself; with "drift: report", when you request it.',
+    examples: [['fairlead node repair demo demo-w-2-k3x9q --wait', 'One node, and wait until it is done']],
+    takesDown: true,
+  },
 ];
 
 /** Commands that start long-running actions on nodes. */
@@ -103,7 +112,7 @@ const addAction = (parent: Command, definition: Definition, io: Io): void => {
   const command = addSelectionOptions(
     addCommand(parent, { usage: `${action} <cluster> [nodes...]`, summary, description, examples }),
   ).option('--reason <text>', 'reason, recorded in the history');
-  if (action === 'reboot') command.option('--no-drain', 'reboot without draining the node');
+  if (action === 'reboot' || action === 'repair') command.option('--no-drain', `${action} without draining the node`);
   if (takesDown)
     command
       .option('--drain-timeout <duration>', 'how long a drain may take; 0s for no limit (default: 15m)', duration)
@@ -175,9 +184,9 @@ const answerOf = (asked: NodeActionView, table: string): CommandOutput => ({ dat
 const addCancel = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'cancel <cluster> <operation>',
-    summary: 'Cancel a request to reboot, drain, cordon or uncordon nodes',
+    summary: 'Cancel a request to reboot, drain, cordon, uncordon or repair nodes',
     description:
-      'Start no further node. A node in progress is uncordoned; a reboot in progress is finished. The id of the operation is printed by the request and by "fairlead cluster describe".',
+      'Start no further node. A node in progress is uncordoned; a reboot or repair in progress is finished. The id of the operation is printed by the request and by "fairlead cluster describe".',
     examples: [['fairlead node cancel demo 01KD8Q3V5W --reason "the wrong pool"', 'Cancel by the id of the operation']],
   })
     .option('--reason <text>', 'reason, recorded in the history', '')

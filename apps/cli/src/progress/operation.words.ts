@@ -15,6 +15,7 @@ const DOING: Readonly<Record<Kind, string>> = {
   'drain-nodes': 'draining nodes',
   'cordon-nodes': 'cordoning nodes',
   'uncordon-nodes': 'uncordoning nodes',
+  'repair-nodes': 'repairing nodes',
   'snapshot-etcd': 'taking a snapshot of etcd',
   'verify-snapshot': 'verifying a snapshot of etcd',
   'restore-etcd': 'restoring etcd',
@@ -32,6 +33,7 @@ const DONE: Readonly<Record<Kind, string>> = {
   'drain-nodes': 'Drained',
   'cordon-nodes': 'Cordoned',
   'uncordon-nodes': 'Uncordoned',
+  'repair-nodes': 'Repaired',
   'snapshot-etcd': 'Snapshot taken',
   'verify-snapshot': 'Snapshot verified',
   'restore-etcd': 'etcd restored',
@@ -44,7 +46,9 @@ const DONE: Readonly<Record<Kind, string>> = {
 export const courseOf = ({ kind, retryOf }: OperationView): Kind => retryOf ?? kind;
 
 /** Operations that "fairlead node cancel" ends by ID. */
-const CANCELLABLE: ReadonlySet<Kind> = new Set(['reboot-nodes', 'drain-nodes', 'cordon-nodes', 'uncordon-nodes']);
+const CANCELLABLE: ReadonlySet<Kind> = new Set([
+  ...(['reboot-nodes', 'drain-nodes', 'cordon-nodes', 'uncordon-nodes', 'repair-nodes'] as const),
+]);
 
 const againOf = ({ retries }: OperationView): string => (retries === 0 ? '' : ` (retry ${retries})`);
 

@@ -2,6 +2,7 @@ import {
   ACTION_PARTICIPLES,
   isRefusal,
   refuse,
+  takesDown,
   type Fact,
   type NodeActionKind,
   type NodeName,
@@ -78,7 +79,7 @@ const breaksQuorum = (
   { action }: RequestAction['data'],
   node: string,
 ): Refusal | undefined => {
-  if (action !== 'reboot' && action !== 'drain') return undefined;
+  if (!takesDown(action)) return undefined;
   if (nodes[node]?.role !== 'control-plane') return undefined;
   const all = Object.values(nodes).filter(({ role }) => role === 'control-plane');
   const after = all.filter(({ name, ready, lost }) => name !== node && ready && !lost).length;

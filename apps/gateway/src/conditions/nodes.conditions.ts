@@ -132,9 +132,7 @@ export const nodesAsDesired: Read = (facts) => {
     const words = differences.map(
       ({ item, what, observed, desired }) => `${item} ${what} is ${observed}, not ${desired}`,
     );
-    const drain = differences.some(({ needsDrain }) => needsDrain === true)
-      ? ` (its repair needs a drain: "fairlead upgrade start ${facts.name} --to <its version>")`
-      : '';
+    const drain = differences.some(({ needsDrain }) => needsDrain === true) ? ' (its repair needs a drain)' : '';
     return `${name}: ${words.slice(0, NAMED_MAX).join(', ')}${drain}${message === '' ? '' : `; ${message}`}`;
   });
   const others = drifted.length > NAMED_MAX ? ` and ${drifted.length - NAMED_MAX} more` : '';

@@ -1,4 +1,5 @@
 import type {
+  ClusterUid,
   ClusterView,
   CreatedTokenView,
   ErrorView,
@@ -115,7 +116,7 @@ describe('the durations of operations', () => {
   it('are those of operations that succeeded in namespaces that the caller may see', async () => {
     const { uid } = (await gateway.ask<ClusterView>('GET', '/ns/default/clusters/beta')).body;
     const { meta } = await gateway.state(
-      { type: 'ClusterReady', data: { uid } },
+      { type: 'ClusterReady', data: { uid: uid as ClusterUid } },
       { cluster: 'beta' },
     );
     await fleet(`minSeq=${meta.seq}`);

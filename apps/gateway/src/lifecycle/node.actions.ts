@@ -1,4 +1,5 @@
 import { ACTION_PARTICIPLES, refuse, type NodeActionKind, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { actionRequestedIn } from '@fairlead/domain';
 
 /** A request about nodes that is not over. */
 export interface OpenAction {
@@ -25,8 +26,11 @@ const ended = (
 /** The requests about nodes that are not over after an event. */
 export const openActionsAfter = (open: readonly OpenAction[], event: StoredEvent): readonly OpenAction[] => {
   switch (event.type) {
-    case 'NodeActionRequested': {
-      const { requestId, action, nodes } = event.data;
+    case 'NodeActionRequested':
+    case 'DriftRepairRequested': {
+      const requested = actionRequestedIn(event);
+      if (requested === undefined) return open;
+      const { requestId, action, nodes } = requested;
       return [...open, { operation: event.meta.id, requestId, action, nodes: new Set(nodes), cancelled: false }];
     }
     case 'NodeActionCancelled': {

@@ -310,6 +310,10 @@ const acted = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       const { requestId, action, reason } = event.data;
       return { ...doc, action: { requestId, reason: reason === '' ? action : reason, actor } };
     }
+    case 'DriftRepairRequested': {
+      const { requestId, drain } = event.data;
+      return drain === true ? { ...doc, action: { requestId, reason: 'repair of drift', actor } } : doc;
+    }
     case 'NodeActionCordoned':
       if (!event.data.byRequest || doc.action?.requestId !== event.data.requestId) return doc;
       return { ...doc, cordon: { ...doc.action, since: time }, changedAt: time };

@@ -8,7 +8,7 @@ import {
   type StoredEvent,
   type VoidReason,
 } from '@fairlead/contracts';
-import { sentenceOfEvent } from '@fairlead/domain';
+import { sentenceOfEvent, type RequestedAction } from '@fairlead/domain';
 
 /** How far a request about nodes is on one of them. */
 export interface Acted {
@@ -24,10 +24,8 @@ export interface Acted {
 
 export type ActedNodes = Readonly<Record<string, Acted>>;
 
-export const actedAtFirst = ({ data, meta }: StoredEvent<'NodeActionRequested'>): ActedNodes =>
-  Object.fromEntries(
-    data.nodes.map((node): [string, Acted] => [node, { state: 'waiting', since: meta.time, message: '' }]),
-  );
+export const actedAtFirst = ({ nodes }: RequestedAction, since: string): ActedNodes =>
+  Object.fromEntries(nodes.map((node): [string, Acted] => [node, { state: 'waiting', since, message: '' }]));
 
 export type ActionEvent = StoredEvent<
   | 'NodeActionStarted'
@@ -114,4 +112,5 @@ export const COURSES = {
   drain: 'drain-nodes',
   cordon: 'cordon-nodes',
   uncordon: 'uncordon-nodes',
+  repair: 'repair-nodes',
 } as const satisfies Readonly<Record<NodeActionKind, string>>;

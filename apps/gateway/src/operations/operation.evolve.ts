@@ -1,5 +1,5 @@
 import type { Cause, ClusterSpec, EventType, OperationKind, OperationPhase, StoredEvent } from '@fairlead/contracts';
-import { replacementIn } from '@fairlead/domain';
+import { actionRequestedIn, replacementIn } from '@fairlead/domain';
 import { kindOf, type StepSequence } from './step.sequence.js';
 import { actedAtFirst, type ActedNodes } from './node.actions.evolve.js';
 import type { Planned } from './step.progress.js';
@@ -70,6 +70,7 @@ const REQUESTS = [
   'NodeRemovalRequested',
   'PoolRolloutRequested',
   'NodeActionRequested',
+  'DriftRepairRequested',
   'UpgradeRequested',
   'EtcdSnapshotRequested',
   'EtcdSnapshotVerificationRequested',
@@ -132,15 +133,18 @@ const doc = (event: StoredEvent, course: StepSequence): OperationDoc => ({
   failedStep: null,
 });
 
-export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): OperationDoc => ({
-  ...doc(event, kind),
-  requested: requestedBy(event),
-  node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
-  requestId: requestIdOf(event),
-  ...(event.type === 'PoolRolloutRequested' ? { pool: event.data.pool } : {}),
-  ...('snapshot' in event.data ? { snapshot: event.data.snapshot } : {}),
-  ...(event.type === 'NodeActionRequested' ? { acted: actedAtFirst(event) } : {}),
-});
+export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): OperationDoc => {
+  const action = actionRequestedIn(event);
+  return {
+    ...doc(event, kind),
+    requested: requestedBy(event),
+    node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
+    requestId: requestIdOf(event),
+    ...(event.type === 'PoolRolloutRequested' ? { pool: event.data.pool } : {}),
+    ...('snapshot' in event.data ? { snapshot: event.data.snapshot } : {}),
+    ...(action === undefined ? {} : { acted: actedAtFirst(action, event.meta.time) }),
+  };
+};
 
 const ONE: Planned = { all: 1, follower: 0, worker: 1 };
 

@@ -6,7 +6,7 @@ import {
   type OperationPhase,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { RESTORE_WORDS } from '@fairlead/domain';
+import { actionRequestedIn, RESTORE_WORDS } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { heldAfter, isAboutHeld, type HeldHooks } from '../lifecycle/held.hooks.js';
@@ -206,7 +206,10 @@ const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
       return add(superseded, begun(event, 'replace-nodes'));
     }
     case 'NodeActionRequested':
-      return add(doc, begun(event, COURSES[event.data.action]));
+    case 'DriftRepairRequested': {
+      const action = actionRequestedIn(event);
+      return action === undefined ? doc : add(doc, begun(event, COURSES[action.action]));
+    }
     case 'UpgradeRequested':
       return add(doc, begun(event, 'upgrade'));
     case 'EtcdSnapshotRequested':

@@ -32,6 +32,7 @@ const nodesOf = ({ course, planSeqs, node, acted }: OperationDoc, nodes: readonl
     case 'drain-nodes':
     case 'cordon-nodes':
     case 'uncordon-nodes':
+    case 'repair-nodes':
       return nodes.filter(({ name }) => acted?.[name] !== undefined);
     case 'snapshot-etcd':
     case 'verify-snapshot':

@@ -232,6 +232,7 @@ export const STEPS: Readonly<Record<StepSequence, readonly StepDefinition[]>> = 
   'drain-nodes': part('Nodes', [{ name: 'drain-nodes', title: 'Cordon and drain', acts: true }]),
   'cordon-nodes': part('Nodes', [{ name: 'cordon-nodes', title: 'Cordon', acts: true }]),
   'uncordon-nodes': part('Nodes', [{ name: 'uncordon-nodes', title: 'Uncordon', acts: true }]),
+  'repair-nodes': part('Nodes', [{ name: 'repair-nodes', title: 'Drain and repair', acts: true }]),
   'snapshot-etcd': part('etcd', [
     { name: 'snapshot-etcd', title: 'Take a snapshot', closedBy: 'EtcdSnapshotTaken', attempts: ['TakeSnapshot'] },
   ]),

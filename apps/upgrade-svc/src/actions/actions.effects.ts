@@ -1,4 +1,4 @@
-import { CONTROL_PLANE_POOL, ExternalFailure } from '@fairlead/contracts';
+import { changesNode, CONTROL_PLANE_POOL, ExternalFailure } from '@fairlead/contracts';
 import { actionMark } from '@fairlead/domain';
 import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { NodeDrain, rulesFor, type DrainLook } from '@fairlead/kubernetes/drain';
@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config.js';
 import { sayToNode } from '../desired/decisions.js';
-import { rebootOf } from '../desired/reboot.change.js';
+import { rebootOf, repairOf } from '../desired/node.change.js';
 import { Etcd } from '../etcd/etcd.effects.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
@@ -16,7 +16,7 @@ import { c8QuorumWithout } from '../rules/control-plane.rules.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import type { RecordAction } from './actions.decider.js';
 import { drainSinceOf } from './actions.planner.js';
-import type { ActionTask, AllowReboot, UncordonNode } from './actions.reconciler.js';
+import type { ActionTask, AllowChange, UncordonNode } from './actions.reconciler.js';
 import type { Actions, KnownActions, Open, Progress } from './actions.state.js';
 
 const DRAINS_MAX = 2_000;
@@ -56,7 +56,7 @@ export class ActionsEffects {
     const api = await this.clusters.of(uid, task.cluster);
     const byRequest = await api.cordon(node, actionMark(requestId));
     // A node without a Node object has no pods, and its kubelet registers it again when it starts.
-    if (byRequest === undefined && action !== 'reboot')
+    if (byRequest === undefined && !changesNode(action))
       throw new ExternalFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
     await record(task, { type: 'NodeActionCordoned', data: { ...aboutOf(task), byRequest: byRequest ?? false } });
   }
@@ -76,16 +76,17 @@ export class ActionsEffects {
     return this.drain(task, { drain, open, since });
   }
 
-  @OnTask('AllowReboot', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
-  async allowReboot(task: Context<AllowReboot>): Promise<void> {
-    const { uid, node, requestId, unlessBooted } = task.data;
+  @OnTask('AllowChange', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async allowChange(task: Context<AllowChange>): Promise<void> {
+    const { uid, node, requestId, action, unlessBooted } = task.data;
     await this.leaveEtcd(task);
-    const change = rebootOf(actionMark(requestId), unlessBooted);
+    const mark = actionMark(requestId);
+    const change = action === 'repair' ? repairOf(mark) : rebootOf(mark, unlessBooted);
     await sayToNode(this.handle, task, node, { type: 'AskForChange', data: { uid, node, change } });
   }
 
-  @OnTask('EndReboot', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
-  async endReboot(task: Context): Promise<void> {
+  @OnTask('EndChange', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async endChange(task: Context): Promise<void> {
     const { uid, node, requestId } = task.data;
     const data = { uid, node, change: actionMark(requestId) };
     await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data });
@@ -100,10 +101,10 @@ export class ActionsEffects {
   }
 
   /**
-   * C8, from the current responses of the etcd members: a reboot must neither cost the quorum nor cause a leader
+   * C8, from the current responses of the etcd members: a change must neither cost the quorum nor cause a leader
    * election.
    */
-  private async leaveEtcd(task: Context<AllowReboot>): Promise<void> {
+  private async leaveEtcd(task: Context<AllowChange>): Promise<void> {
     const { uid, node } = task.data;
     const members = task.state.status === 'absent' ? {} : task.state.members;
     const controlPlanes = Object.values(members).filter(({ role }) => role === 'control-plane');
@@ -112,7 +113,7 @@ export class ActionsEffects {
     const facts = await etcd.facts(controlPlanes);
     const [finding] = c8QuorumWithout(facts, node);
     if (finding !== undefined)
-      throw new ExternalFailure({ operation: 'reboot', target: node, message: finding.sentence });
+      throw new ExternalFailure({ operation: task.data.action, target: node, message: finding.sentence });
     if (facts.members.length === 1) return;
     const { movedTo: to } = await etcd.moveLeaderAway(facts, node);
     if (to === null) return;

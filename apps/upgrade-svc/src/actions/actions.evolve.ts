@@ -1,6 +1,7 @@
-import { without, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import { changesNode, without, type EventData, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import {
   actionHooksAfter,
+  actionRequestedIn,
   membersAfter,
   needsSnapshot,
   newMember,
@@ -9,8 +10,10 @@ import {
   savesAfter,
   stepBegunIn,
   withMember,
+  type RequestedAction,
 } from '@fairlead/domain';
 import { finalFailure } from '../agents/change.failure.js';
+import { isChanged } from './actions.planner.js';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {
   ABSENT,
@@ -80,19 +83,19 @@ const withProgress = (
   state: KnownActions,
   requestId: string | undefined,
   node: string,
-  change: (progress: Progress) => Partial<Progress>,
+  change: (progress: Progress, open: Open) => Partial<Progress>,
 ): KnownActions => {
   const open = requestId === undefined ? undefined : state.open[requestId];
   const progress = open?.nodes[node];
   if (open === undefined || progress === undefined) return state;
-  return withOpen(state, { ...open, nodes: { ...open.nodes, [node]: { ...progress, ...change(progress) } } });
+  return withOpen(state, { ...open, nodes: { ...open.nodes, [node]: { ...progress, ...change(progress, open) } } });
 };
 
 /** Applies a report of the node's agent. */
 const withAllowed = (
   state: KnownActions,
   node: string,
-  change: (progress: Progress) => Partial<Progress>,
+  change: (progress: Progress, open: Open) => Partial<Progress>,
 ): KnownActions => withProgress(state, state.permitted[node], node, change);
 
 const desired = (state: KnownActions, { node, change, revision }: EventData<'DesiredVersionsSet'>): KnownActions => {
@@ -109,14 +112,16 @@ const progressed = (state: KnownActions, { data, meta }: StoredEvent<'NodeChange
   const { node, change, phase, status } = data;
   const requestId = requestOfMark(change);
   if (requestId === undefined) return state;
-  return withProgress(state, requestId, node, ({ rebootingSince }) => {
+  const isRepair = state.open[requestId]?.action === 'repair';
+  return withProgress(state, requestId, node, ({ changingSince }) => {
     if (status === 'failed') {
       const failure = finalFailure(data);
       return failure === undefined ? {} : { failure };
     }
-    if (phase !== 'reboot') return {};
-    if (status === 'started') return { rebootingSince: rebootingSince ?? meta.time };
-    return { booted: rebootingSince === null ? 'before' : 'ordered' };
+    if (phase !== 'reboot' && !isRepair) return {};
+    if (status === 'started') return { changingSince: changingSince ?? meta.time };
+    if (isRepair) return {};
+    return { booted: changingSince === null ? 'before' : 'ordered' };
   });
 };
 
@@ -130,13 +135,13 @@ const evolveNodes = (state: KnownActions, event: StoredEvent): KnownActions => {
     }
     case 'NodeReady': {
       const { node, revision } = event.data;
-      return withAllowed(state, node, ({ askedRevision, booted }) =>
-        booted !== null && askedRevision !== null && revision >= askedRevision ? { readyAgain: true } : {},
+      return withAllowed(state, node, (progress, open) =>
+        isChanged(open, progress) && revision >= (progress.askedRevision ?? Infinity) ? { readyAgain: true } : {},
       );
     }
     case 'NodeRecovered':
-      return withAllowed(state, event.data.node, ({ rebootingSince }) =>
-        rebootingSince === null ? {} : { rebootingSince: event.meta.time },
+      return withAllowed(state, event.data.node, ({ changingSince }) =>
+        changingSince === null ? {} : { changingSince: event.meta.time },
       );
     case 'DesiredVersionsSet':
       return desired(state, event.data);
@@ -147,15 +152,15 @@ const evolveNodes = (state: KnownActions, event: StoredEvent): KnownActions => {
   }
 };
 
-const requested = (state: KnownActions, { data, meta }: StoredEvent<'NodeActionRequested'>): KnownActions => {
-  const { requestId, action, drain, drainTimeoutSeconds, maxUnavailable, expiresAt } = data;
-  const nodes = data.nodes.map((name): [string, Progress] => [
+const requested = (state: KnownActions, request: RequestedAction, requestedAt: string): KnownActions => {
+  const { requestId, action, drain, drainTimeoutSeconds, maxUnavailable, expiresAt } = request;
+  const nodes = request.nodes.map((name): [string, Progress] => [
     name,
     { ...NEW_PROGRESS, bootId: state.members[name]?.bootId ?? null },
   ]);
   return withOpen(state, {
     ...{ requestId, action, drain, drainTimeoutSeconds, maxUnavailable, expiresAt },
-    requestedAt: meta.time,
+    requestedAt,
     cancelled: false,
     failed: false,
     nodes: Object.fromEntries(nodes),
@@ -196,10 +201,10 @@ const mayHaveCordoned = ({ cordons: standing }: KnownActions, open: Open, node: 
 
 const staysCordoned = (
   open: Open,
-  { rebootingSince }: Progress,
+  { changingSince }: Progress,
   type: 'NodeActionSucceeded' | 'NodeActionFailed' | 'NodeActionVoided',
 ): boolean => {
-  if (open.action === 'reboot') return type === 'NodeActionFailed' && rebootingSince !== null;
+  if (changesNode(open.action)) return type === 'NodeActionFailed' && changingSince !== null;
   return cordons(open) && type !== 'NodeActionVoided';
 };
 
@@ -214,7 +219,10 @@ const cordoned = (
 const evolveOwn = (state: KnownActions, event: StoredEvent): KnownActions => {
   switch (event.type) {
     case 'NodeActionRequested':
-      return requested(state, event);
+    case 'DriftRepairRequested': {
+      const request = actionRequestedIn(event);
+      return request === undefined ? state : requested(state, request, event.meta.time);
+    }
     case 'NodeActionCancelled': {
       const open = state.open[event.data.requestId];
       return open === undefined ? state : withOpen(state, { ...open, cancelled: true });
@@ -258,7 +266,7 @@ const resumed = (state: KnownActions, time: string): KnownActions => ({
         {
           ...progress,
           startedAt: progress.startedAt === null ? null : time,
-          rebootingSince: progress.rebootingSince === null ? null : time,
+          changingSince: progress.changingSince === null ? null : time,
         },
       ]);
       return [requestId, { ...open, nodes: Object.fromEntries(nodes) }];

@@ -1,4 +1,5 @@
 import { declaredOf, type Fact, type Hook, type NodeActionKind, type StoredEvent } from '@fairlead/contracts';
+import { actionRequestedIn } from '@fairlead/domain';
 import { later } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { clusterRequested, machineOf, planOf, uid } from '../nodes/nodes.fixtures.js';
@@ -133,14 +134,20 @@ export class Story {
     return this.tell('DesiredVersionsSet', { node, revision: this.revision, software: {}, changesAllowed: false });
   }
 
-  phase(node: string, status: 'started' | 'done' | 'failed', attempt = 1): this {
-    const phase = { change: `action-${REQUEST}`, phase: 'reboot', status, attempt };
+  phase(node: string, status: 'started' | 'done' | 'failed', attempt = 1, name = 'reboot'): this {
+    const phase = { change: `action-${REQUEST}`, phase: name, status, attempt };
     return this.tell('NodeChangeProgressed', { node, revision: this.revision, ...phase, command: null, message: 'no' });
   }
 
   /** The agent has rebooted the node, and it is Ready. */
   rebooted(node: string): this {
     return this.phase(node, 'started').phase(node, 'done').ready(node, this.revision).settle();
+  }
+
+  /** The agent has made the node as desired, and it is Ready. */
+  repaired(node: string): this {
+    for (const status of ['started', 'done'] as const) this.phase(node, status, 1, 'runtime');
+    return this.ready(node, this.revision).settle();
   }
 
   get known(): KnownActions {
@@ -168,7 +175,7 @@ export class Story {
 
   /** The facts about nodes since the request, e.g. `Started w-1`. */
   get said(): readonly string[] {
-    const from = this.events.findIndex(({ type }) => type === 'NodeActionRequested');
+    const from = this.events.findIndex((event) => actionRequestedIn(event) !== undefined);
     return this.events.slice(from + 1).flatMap(({ type, data }) => {
       if (!type.startsWith('NodeAction') || !('node' in data)) return [];
       const reason = 'reason' in data && typeof data.reason === 'string' ? ` ${data.reason}` : '';

@@ -8,7 +8,7 @@ import { uid } from '../nodes/nodes.fixtures.js';
 import type { RecordAction } from './actions.decider.js';
 import { ActionsEffects } from './actions.effects.js';
 import { REQUEST, START, Story } from './actions.fixtures.js';
-import type { AllowReboot } from './actions.reconciler.js';
+import type { AllowChange } from './actions.reconciler.js';
 import type { Actions } from './actions.state.js';
 
 const { signal } = new AbortController();
@@ -29,7 +29,7 @@ describe('the reboot of a control plane', () => {
     return members.find((member) => member.leader)?.name;
   };
 
-  type Task = TaskContext<Actions, RecordAction, AllowReboot>;
+  type Task = TaskContext<Actions, RecordAction, AllowChange>;
 
   const run = async (
     node: string,
@@ -47,7 +47,7 @@ describe('the reboot of a control plane', () => {
     const clock = { now: () => new Date(START) };
     const effects = new ActionsEffects(handle, clusters, { lookEveryMs: 1, sliceMs: 1 }, clock);
     const unlessBooted = { since: START, bootId: 'b1' };
-    const data: AllowReboot = { uid, requestId: REQUEST, action, node: node as NodeName, unlessBooted };
+    const data: AllowChange = { uid, requestId: REQUEST, action, node: node as NodeName, unlessBooted };
     const record = async (command: RecordAction): Promise<void> => {
       recorded = [...recorded, command.data.fact];
     };
@@ -65,7 +65,7 @@ describe('the reboot of a control plane', () => {
   };
 
   /** Runs the task that permits the agent to reboot the node. */
-  const allow = (node: string): Promise<void> => run(node, 'reboot', (effects, task) => effects.allowReboot(task));
+  const allow = (node: string): Promise<void> => run(node, 'reboot', (effects, task) => effects.allowChange(task));
 
   it('moves the etcd leader before it asks the agent, and states it', async () => {
     expect(await leader()).toBe(controlPlane(1));

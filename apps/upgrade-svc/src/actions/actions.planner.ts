@@ -1,4 +1,11 @@
-import type { Fact, NodeActionKind, PostponedReason, VoidReason } from '@fairlead/contracts';
+import {
+  changesNode,
+  takesDown,
+  type Fact,
+  type NodeActionKind,
+  type PostponedReason,
+  type VoidReason,
+} from '@fairlead/contracts';
 import {
   isHeld,
   lastAnswerAt,
@@ -17,7 +24,6 @@ import {
   type Member,
   type Open,
   type Progress,
-  takesDown,
 } from './actions.state.js';
 
 export type ActionFact = Fact<
@@ -34,8 +40,8 @@ export type ActionFact = Fact<
 >;
 
 const MINUTE_MS = 60_000;
-/** How long a node may take to become Ready after its agent reboots it; restarts when its agent is back. */
-export const REBOOT_LIMIT_MS = 15 * MINUTE_MS;
+/** How long a node may take to become Ready after its agent changes it; restarts when its agent is back. */
+export const CHANGE_LIMIT_MS = 15 * MINUTE_MS;
 
 /** A node of a request that is not finished. */
 export interface Entry {
@@ -81,12 +87,14 @@ const isDone = (state: KnownActions, entry: Entry): boolean => {
       return progress.uncordoned;
     case 'reboot':
       return progress.booted === 'ordered' && progress.readyAgain && !isStillCordoned(state, entry);
+    case 'repair':
+      return progress.readyAgain && !isStillCordoned(state, entry);
   }
 };
 
 /** Whether the request can be dropped: everything done to the node has been undone. */
 const isRevocable = ({ open, progress }: Entry): boolean =>
-  progress.startedAt === null || (open.action !== 'uncordon' && progress.rebootingSince === null);
+  progress.startedAt === null || (open.action !== 'uncordon' && progress.changingSince === null);
 
 /** The hook point before a drain. */
 export const drainMomentOf = ({ open, node }: Pick<Entry, 'open' | 'node'>): Moment => ({
@@ -108,10 +116,10 @@ const isDrainHeld = ({ hooks }: KnownActions, entry: Entry): boolean => {
   return drains(entry.open) && startedAt !== null && cordoned === null && isHeld(hooks, drainMomentOf(entry));
 };
 
-/** Whether a reboot waits for its agent, or the node for its turn or for hooks. */
+/** Whether a change waits for its agent, or the node for its turn or for hooks. */
 const waits = (state: KnownActions, entry: Entry): boolean => {
-  const { startedAt, askedRevision, rebootingSince } = entry.progress;
-  return startedAt === null || isDrainHeld(state, entry) || (askedRevision !== null && rebootingSince === null);
+  const { startedAt, askedRevision, changingSince } = entry.progress;
+  return startedAt === null || isDrainHeld(state, entry) || (askedRevision !== null && changingSince === null);
 };
 
 /**
@@ -134,15 +142,15 @@ const voidReasonOf = (state: KnownActions, entry: Entry, now: string): VoidReaso
 };
 
 const failureOf = (state: KnownActions, { open, node, progress }: Entry, now: string): string | undefined => {
-  const { rebootingSince, readyAgain, startedAt, uncordoned } = progress;
+  const { changingSince, readyAgain, startedAt, uncordoned } = progress;
   if (open.action === 'uncordon' && startedAt !== null && !uncordoned && state.cordons[node] === undefined)
     return 'it was not cordoned through Fairlead; kubectl uncordon undoes what others did';
-  if (rebootingSince === null || readyAgain) return undefined;
+  if (changingSince === null || readyAgain) return undefined;
   // A node that is away is not late: it may be back at any time until the request expires.
   if (state.members[node]?.lost === true)
-    return now < open.expiresAt ? undefined : 'its agent is silent since its reboot began';
-  if (now < later(rebootingSince, REBOOT_LIMIT_MS)) return undefined;
-  return `it was not Ready within ${REBOOT_LIMIT_MS / MINUTE_MS} minutes after its reboot began`;
+    return now < open.expiresAt ? undefined : `its agent is silent since its ${open.action} began`;
+  if (now < later(changingSince, CHANGE_LIMIT_MS)) return undefined;
+  return `it was not Ready within ${CHANGE_LIMIT_MS / MINUTE_MS} minutes after its ${open.action} began`;
 };
 
 /** How the request ended on a node; undefined: it has not. */
@@ -177,8 +185,8 @@ const blockingWork = (state: KnownActions, { open }: Entry, member: Member): Pos
   if (state.restoring) return 'RestoreInProgress';
   if (state.upgrading) return 'UpgradeInProgress';
   if (isChanging(member)) return 'NodeChanging';
-  if (open.action === 'reboot' && member.lost) return 'AgentAway';
-  if (!takesDown(open) || member.role === 'worker') return undefined;
+  if (changesNode(open.action) && member.lost) return 'AgentAway';
+  if (!takesDown(open.action) || member.role === 'worker') return undefined;
   const isAnyChanged = controlPlanesOf(state).some((other) => other.name !== member.name && isChanging(other));
   if (isAnyChanged) return 'OtherControlPlane';
   return losesQuorum(state, member) ? 'NoQuorum' : undefined;
@@ -191,13 +199,13 @@ interface Down {
 }
 
 const downOf = (state: KnownActions): Down => {
-  const down = entriesOf(state).filter(({ open, progress }) => takesDown(open) && progress.startedAt !== null);
+  const down = entriesOf(state).filter(({ open, progress }) => takesDown(open.action) && progress.startedAt !== null);
   const count = (role: Member['role']): number => down.filter(({ node }) => state.members[node]?.role === role).length;
   return { 'control-plane': count('control-plane'), worker: count('worker') };
 };
 
 const hasRoom = ({ open }: Entry, { role }: Member, down: Down): boolean =>
-  !takesDown(open) || down[role] < (role === 'control-plane' ? 1 : open.maxUnavailable);
+  !takesDown(open.action) || down[role] < (role === 'control-plane' ? 1 : open.maxUnavailable);
 
 /** Nodes that can begin within the limits, and nodes that cannot, with the reason. */
 const starts = (state: KnownActions): readonly ActionFact[] => {
@@ -214,7 +222,7 @@ const starts = (state: KnownActions): readonly ActionFact[] => {
       continue;
     }
     if (!hasRoom(entry, member, down)) continue;
-    if (takesDown(open)) down[member.role] += 1;
+    if (takesDown(open.action)) down[member.role] += 1;
     facts.push({ type: 'NodeActionStarted', data: aboutOf(state, entry) });
   }
   return facts;
@@ -249,13 +257,17 @@ export const hookCalls = (state: KnownActions, now: string): readonly HookCall[]
 export const momentsOf = (state: KnownActions): readonly string[] => [
   ...entriesOf(state).flatMap(({ open, progress }) => [
     open.expiresAt,
-    ...(progress.rebootingSince === null ? [] : [later(progress.rebootingSince, REBOOT_LIMIT_MS)]),
+    ...(progress.changingSince === null ? [] : [later(progress.changingSince, CHANGE_LIMIT_MS)]),
   ]),
   ...nextCalls(state).flatMap(({ at }) => at ?? []),
 ];
 
+/** Whether the change was made, apart from the readiness after it: a reboot once it has booted, a repair once it was requested. */
+export const isChanged = ({ action }: Pick<Open, 'action'>, { booted, askedRevision }: Progress): boolean =>
+  action === 'repair' ? askedRevision !== null : booted !== null;
+
 /** The next step of an active request on a node. */
-export type Step = 'CordonNode' | 'DrainNode' | 'AllowReboot' | 'UncordonNode';
+export type Step = 'CordonNode' | 'DrainNode' | 'AllowChange' | 'UncordonNode';
 
 export const stepOf = (state: KnownActions, entry: Entry): Step | undefined => {
   const { open, node, progress } = entry;
@@ -263,8 +275,8 @@ export const stepOf = (state: KnownActions, entry: Entry): Step | undefined => {
   if (cordons(open) && progress.cordoned === null) return isDrainHeld(state, entry) ? undefined : 'CordonNode';
   if (drains(open) && !progress.drained) return 'DrainNode';
   if (open.action === 'uncordon') return state.cordons[node] === undefined ? undefined : 'UncordonNode';
-  if (open.action !== 'reboot') return undefined;
+  if (!changesNode(open.action)) return undefined;
   if (progress.awaitedSnapshot !== undefined) return undefined;
-  if (progress.booted === null) return state.permitted[node] === open.requestId ? undefined : 'AllowReboot';
+  if (!isChanged(open, progress)) return state.permitted[node] === open.requestId ? undefined : 'AllowChange';
   return progress.readyAgain && isStillCordoned(state, entry) ? 'UncordonNode' : undefined;
 };

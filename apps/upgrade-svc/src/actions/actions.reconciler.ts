@@ -13,9 +13,10 @@ export interface ActionTask {
   readonly node: NodeName;
 }
 
-/** The agent may reboot the node, unless it has booted since the request. */
-export interface AllowReboot extends ActionTask {
-  readonly unlessBooted: RebootCondition;
+/** The agent may reboot the node, unless it has booted since the request, or repair it. */
+export interface AllowChange extends ActionTask {
+  /** Absent: it is repaired. */
+  readonly unlessBooted?: RebootCondition;
 }
 
 /** The request whose cordon is removed, possibly on behalf of another one. */
@@ -34,10 +35,10 @@ export interface CallNodeActionHook {
 }
 
 const REASONS: Readonly<Record<Step, string>> = {
-  CordonNode: 'someone asked for it',
-  DrainNode: 'someone asked for it',
-  AllowReboot: 'someone asked for a reboot',
-  UncordonNode: 'someone asked for it, or the reboot is over',
+  CordonNode: 'it was requested',
+  DrainNode: 'it was requested',
+  AllowChange: 'a reboot or a repair was requested',
+  UncordonNode: 'someone asked for it, or the change is over',
 };
 
 const stepping = (state: KnownActions, entry: Entry): readonly Task[] => {
@@ -47,8 +48,9 @@ const stepping = (state: KnownActions, entry: Entry): readonly Task[] => {
   const about: ActionTask = { ...aboutOf(state, entry) };
   const task = { type: step, key: `${step}/${node}/${open.requestId}`, reason: REASONS[step] };
   switch (step) {
-    case 'AllowReboot': {
-      const data: AllowReboot = { ...about, unlessBooted: { since: open.requestedAt, bootId: progress.bootId } };
+    case 'AllowChange': {
+      const unlessBooted = { since: open.requestedAt, bootId: progress.bootId };
+      const data: AllowChange = { ...about, ...(open.action === 'reboot' ? { unlessBooted } : {}) };
       return [{ ...task, data }];
     }
     case 'UncordonNode': {
@@ -87,18 +89,18 @@ const cleaning = (state: KnownActions): readonly Task[] => {
     }),
     ...withdrawn.map(([node, requestId]): Task => {
       const data: ActionTask = { uid, requestId, action: 'reboot', node: node as NodeName };
-      return { type: 'EndReboot', key: `EndReboot/${node}/${requestId}`, reason: 'the request is over', data };
+      return { type: 'EndChange', key: `EndChange/${node}/${requestId}`, reason: 'the request is over', data };
     }),
   ];
 };
 
 /** Tasks whose failure fails the request. */
-const FAILING: ReadonlySet<string> = new Set<Step>(['CordonNode', 'DrainNode', 'AllowReboot', 'UncordonNode']);
+const FAILING: ReadonlySet<string> = new Set<Step>(['CordonNode', 'DrainNode', 'AllowChange', 'UncordonNode']);
 
-/** Performs requests to reboot, drain, cordon and uncordon nodes, node by node. */
+/** Performs requests to reboot, drain, cordon, uncordon and repair nodes, node by node. */
 export const actionsReconciler: Reconciler<Actions, RecordAction, RecordAction['data']['fact']> = {
   name: 'actions',
-  version: 5,
+  version: 6,
   context: 'rollout',
   decider: actions,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

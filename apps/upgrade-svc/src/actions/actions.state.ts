@@ -1,4 +1,11 @@
-import type { Cause, ClusterUid, DrainPolicy, NodeActionKind, PostponedReason } from '@fairlead/contracts';
+import {
+  changesNode,
+  type Cause,
+  type ClusterUid,
+  type DrainPolicy,
+  type NodeActionKind,
+  type PostponedReason,
+} from '@fairlead/contracts';
 import type { EtcdSaves, HookState, Member as ClusterMember, Members } from '@fairlead/domain';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
@@ -30,13 +37,13 @@ export interface Progress {
   readonly uncordoned: boolean;
   /** The etcd snapshot for which its reboot waits; absent: none. */
   readonly awaitedSnapshot?: string;
-  /** The revision of the desired state that requests the reboot; null: none. */
+  /** The revision of the desired state that requests the change; null: none. */
   readonly askedRevision: number | null;
-  /** Since when its agent reboots it; null: it does not. */
-  readonly rebootingSince: string | null;
+  /** Since when its agent changes it; null: it does not. */
+  readonly changingSince: string | null;
   /** Whether it booted through this request or before it; null: not yet. */
   readonly booted: 'ordered' | 'before' | null;
-  /** Whether it has been Ready since it booted. */
+  /** Whether it has been Ready since it was changed. */
   readonly readyAgain: boolean;
   /** The agent has given up. */
   readonly failure: Cause | null;
@@ -51,7 +58,7 @@ export const NEW_PROGRESS: Progress = {
   refusals: [],
   uncordoned: false,
   askedRevision: null,
-  rebootingSince: null,
+  changingSince: null,
   booted: null,
   readyAgain: false,
   failure: null,
@@ -88,7 +95,7 @@ export interface KnownActions extends Lifecycle {
   readonly open: Readonly<Record<string, Open>>;
   /** By node. */
   readonly cordons: Readonly<Record<string, Cordon>>;
-  /** The request whose reboot the agent may perform, by node. */
+  /** The request whose change the agent may make, by node. */
   readonly permitted: Readonly<Record<string, string>>;
   readonly saves: EtcdSaves;
   /** The drain policy in the manifest. */
@@ -103,10 +110,7 @@ export const ABSENT: Actions = { status: 'absent' };
 
 /** Whether the request drains the node. */
 export const drains = ({ action, drain }: Pick<Open, 'action' | 'drain'>): boolean =>
-  action === 'drain' || (action === 'reboot' && drain);
+  action === 'drain' || (changesNode(action) && drain);
 
 /** Whether the request makes the node unschedulable. */
 export const cordons = (open: Pick<Open, 'action' | 'drain'>): boolean => open.action === 'cordon' || drains(open);
-
-/** Whether the request makes nodes unavailable. */
-export const takesDown = ({ action }: Pick<Open, 'action'>): boolean => action === 'reboot' || action === 'drain';

@@ -16,12 +16,12 @@ describe('a request to reboot nodes', () => {
     expect(story.said).toEqual(['Started w-1']);
     expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
     expect(story.cordoned('w-1').tasks).toEqual([`DrainNode/w-1/${REQUEST}`]);
-    expect(story.drained('w-1').tasks).toEqual([`AllowReboot/w-1/${REQUEST}`]);
+    expect(story.drained('w-1').tasks).toEqual([`AllowChange/w-1/${REQUEST}`]);
     story.allow('w-1').settle();
     expect(story.tasks).toEqual([]);
     expect(story.rebooted('w-1').tasks).toEqual([`UncordonNode/w-1/${REQUEST}`]);
     expect(story.uncordoned('w-1').said.slice(-2)).toEqual(['Succeeded w-1', 'Started w-2']);
-    expect(story.tasks).toEqual([`CordonNode/w-2/${REQUEST}`, `EndReboot/w-1/${REQUEST}`]);
+    expect(story.tasks).toEqual([`CordonNode/w-2/${REQUEST}`, `EndChange/w-1/${REQUEST}`]);
     story.withdraw('w-1').settle();
     reboot(story, 'w-2');
     expect(story.said.at(-1)).toBe('Succeeded w-2');
@@ -56,7 +56,7 @@ describe('a request to reboot nodes', () => {
     const story = new Story().ask('reboot', ['w-1']).settle();
     story.cordoned('w-1').drained('w-1').allow('w-1').phase('w-1', 'done').settle();
     expect(story.said.at(-1)).toBe('Voided w-1 BootedSince');
-    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndReboot/w-1/${REQUEST}`]);
+    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndChange/w-1/${REQUEST}`]);
     expect(story.uncordoned('w-1').withdraw('w-1').tasks).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe('a request to reboot nodes', () => {
     story.ask('reboot', ['w-1', 'w-2']).settle().cordoned('w-1').drained('w-1').allow('w-1');
     story.after(24 * 3_600).settle();
     expect(story.said.slice(-2)).toEqual(['Voided w-1 Expired', 'Voided w-2 Expired']);
-    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndReboot/w-1/${REQUEST}`]);
+    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndChange/w-1/${REQUEST}`]);
   });
 
   it('is undone where possible when it is cancelled; a reboot in progress is completed', () => {
@@ -174,6 +174,49 @@ describe('a request to reboot nodes', () => {
       .after(14 * 60)
       .settle();
     expect(story.said).toEqual(['Started w-1']);
+  });
+});
+
+describe('a request to repair nodes', () => {
+  it('drains one after the other, lets its agent repair it, and uncordons it once it is Ready [ORBITER 10]', () => {
+    const story = new Story().ask('repair', ['w-1', 'w-2']).settle();
+    expect(story.said).toEqual(['Started w-1']);
+    story.cordoned('w-1').drained('w-1');
+    const [task] = actionsReconciler.tasks(story.state, story.now);
+    expect([task?.key, task?.data]).toEqual([
+      `AllowChange/w-1/${REQUEST}`,
+      expect.not.objectContaining({ unlessBooted: expect.anything() }),
+    ]);
+    story.allow('w-1').ready('w-1').settle();
+    expect(story.tasks).toEqual([]); // Ready with an earlier revision.
+    expect(story.repaired('w-1').tasks).toEqual([`UncordonNode/w-1/${REQUEST}`]);
+    expect(story.uncordoned('w-1').said.slice(-2)).toEqual(['Succeeded w-1', 'Started w-2']);
+  });
+
+  it('begins by itself for a node with drift that needs a drain', () => {
+    const drift = { requestId: 'drift-1', node: 'w-1', items: ['packages/kubelet'] };
+    expect(new Story().tell('DriftRepairRequested', drift).settle().tasks).toEqual([]);
+    const story = new Story().tell('DriftRepairRequested', { ...drift, drain: true }).settle();
+    expect([story.said, story.tasks]).toEqual([['Started w-1'], ['CordonNode/w-1/drift-1']]);
+  });
+
+  it('fails if the node is not Ready in time; it remains cordoned', () => {
+    const story = new Story().ask('repair', ['w-1']).settle().cordoned('w-1').drained('w-1').allow('w-1');
+    story
+      .phase('w-1', 'started', 1, 'runtime')
+      .after(15 * 60)
+      .settle();
+    expect(story.events.at(-1)?.data).toMatchObject({
+      cause: { operation: 'repair', message: 'it was not Ready within 15 minutes after its repair began' },
+    });
+    expect(story.tasks).toEqual([`EndChange/w-1/${REQUEST}`]);
+  });
+
+  it('is undone when it is cancelled before its agent has begun', () => {
+    const story = new Story().ask('repair', ['w-1']).settle().cordoned('w-1').drained('w-1').allow('w-1');
+    story.tell('NodeActionCancelled', { requestId: REQUEST, reason: '' }).settle();
+    expect(story.said.at(-1)).toBe('Voided w-1 Cancelled');
+    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndChange/w-1/${REQUEST}`]);
   });
 });
 
@@ -267,7 +310,7 @@ describe('hooks of requested drains', () => {
     const story = new Story().declare([HOOK]).ask('cordon', ['w-1']).settle();
     expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
     const reboot = new Story().declare([HOOK]).ask('reboot', ['w-1'], { drain: false }).settle();
-    expect(reboot.tasks).toEqual([`AllowReboot/w-1/${REQUEST}`]);
+    expect(reboot.tasks).toEqual([`AllowChange/w-1/${REQUEST}`]);
   });
 
   it('do not prevent a request from expiring or being cancelled, nor consume its drain time', () => {
@@ -320,16 +363,16 @@ describe('the reboot of a control plane', () => {
   it('waits for an etcd snapshot unless there is a recent one', () => {
     const story = new Story().ask('reboot', ['cp-1'], { drain: false }).settle();
     expect([story.said, story.tasks]).toEqual([['Started cp-1'], []]);
-    expect(story.tell('EtcdSnapshotTaken', saved('other')).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+    expect(story.tell('EtcdSnapshotTaken', saved('other')).tasks).toEqual([`AllowChange/cp-1/${REQUEST}`]);
     const young = new Story().tell('EtcdSnapshotTaken', saved(null)).after(600);
-    expect(young.ask('reboot', ['cp-1'], { drain: false }).settle().tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+    expect(young.ask('reboot', ['cp-1'], { drain: false }).settle().tasks).toEqual([`AllowChange/cp-1/${REQUEST}`]);
   });
 
   it('waits for another one if its drain has taken too long', () => {
     const story = new Story().ask('reboot', ['cp-1']).settle().tell('EtcdSnapshotTaken', saved(null));
     story.cordoned('cp-1').after(1_200).drained('cp-1');
     expect(story.tasks).toEqual([]);
-    expect(story.tell('EtcdSnapshotTaken', saved(null)).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+    expect(story.tell('EtcdSnapshotTaken', saved(null)).tasks).toEqual([`AllowChange/cp-1/${REQUEST}`]);
   });
 
   it('continues if the snapshot fails, because it may be the remedy', () => {
@@ -337,11 +380,11 @@ describe('the reboot of a control plane', () => {
     const cause = { operation: 'save etcd', target: 'cp-1', message: 'the kubelet does not answer' };
     expect(story.tell('EtcdSnapshotFailed', { requestId: 'other', cause }).tasks).toEqual([]);
     const requestId = `${REQUEST}-cp-1-start`;
-    expect(story.tell('EtcdSnapshotFailed', { requestId, cause }).tasks).toEqual([`AllowReboot/cp-1/${REQUEST}`]);
+    expect(story.tell('EtcdSnapshotFailed', { requestId, cause }).tasks).toEqual([`AllowChange/cp-1/${REQUEST}`]);
   });
 
   it('of a worker waits for none', () =>
     expect(new Story().ask('reboot', ['w-1'], { drain: false }).settle().tasks).toEqual([
-      `AllowReboot/w-1/${REQUEST}`,
+      `AllowChange/w-1/${REQUEST}`,
     ]));
 });

@@ -30,7 +30,7 @@ const gone = (state: KnownDrift, node: NodeName): KnownDrift => ({
 });
 
 const requested = (state: KnownDrift, { data, meta }: StoredEvent<'DriftRepairRequested'>): KnownDrift => {
-  const { node, requestId, items } = data;
+  const { node, requestId, items, drain } = data;
   const before = state.past[node] ?? {};
   const counted = Object.fromEntries(
     items.map((item) => [item, [...(before[item] ?? []), meta.time].slice(-RECURRENCES_MAX)]),
@@ -38,7 +38,13 @@ const requested = (state: KnownDrift, { data, meta }: StoredEvent<'DriftRepairRe
   return {
     ...state,
     requests: state.requests + 1,
-    repairs: { ...state.repairs, [node]: { requestId, node, at: meta.time, isPermitted: false } },
+    repairs: {
+      ...state.repairs,
+      [node]: {
+        ...{ requestId, node, at: meta.time, isPermitted: drain === true },
+        ...(drain === undefined ? {} : { drained: { isOver: false } }),
+      },
+    },
     past: { ...state.past, [node]: { ...before, ...counted } },
     suspended: without(state.suspended, node),
   };
@@ -48,6 +54,16 @@ const permitted = (state: KnownDrift, { node, repair }: EventData<'DesiredVersio
   const open = state.repairs[node];
   if (open === undefined || open.isPermitted || open.requestId !== repair) return state;
   return { ...state, repairs: { ...state.repairs, [node]: { ...open, isPermitted: true } } };
+};
+
+/** The drain and what followed it are over. */
+const drainedRepairOver = (
+  state: KnownDrift,
+  { node, requestId }: { readonly node: NodeName; readonly requestId: string },
+): KnownDrift => {
+  const open = state.repairs[node];
+  if (open?.drained === undefined || open.requestId !== requestId) return state;
+  return { ...state, repairs: { ...state.repairs, [node]: { ...open, drained: { isOver: true } } } };
 };
 
 /** Declaring repairs again starts them at once. */
@@ -74,6 +90,10 @@ const evolveNodes = (state: KnownDrift, event: StoredEvent): KnownDrift => {
       return permitted(state, event.data);
     case 'DriftRepairRequested':
       return requested(state, event);
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
+      return drainedRepairOver(state, event.data);
     case 'DriftRepaired':
       return { ...state, repairs: without(state.repairs, event.data.node) };
     case 'DriftRepairSuspended': {

@@ -15,12 +15,15 @@ export const REPAIR_LIMIT_MS = 5 * MINUTE_MS;
 export const SUSPENSION_MS = 60 * MINUTE_MS;
 
 const ended = (state: KnownDrift, now: string): readonly DriftFact[] =>
-  Object.values(state.repairs).flatMap(({ node, requestId, at }): readonly DriftFact[] => {
+  Object.values(state.repairs).flatMap(({ node, requestId, at, drained }): readonly DriftFact[] => {
     const { uid } = state;
     const drift = state.drifts[node];
+    if (drained?.isOver === false) return [];
     const tookMs = Math.max(0, Date.parse(now) - Date.parse(at));
     if (drift === undefined) return [{ type: 'DriftRepaired', data: { uid, requestId, node, tookMs } }];
-    return now < later(at, REPAIR_LIMIT_MS) ? [] : [suspended(state, drift, now, 'NotRepaired')];
+    return drained === undefined && now < later(at, REPAIR_LIMIT_MS)
+      ? []
+      : [suspended(state, drift, now, 'NotRepaired')];
   });
 
 /** How often the most frequently repaired item was repaired within the window. */
@@ -43,22 +46,33 @@ const suspended = (
   },
 });
 
-/** Differences that need a drain are only reported, as are those of held nodes. */
-const mayRepair = (state: KnownDrift, { node, differences }: Drift, now: string): boolean =>
+/** Differences of held nodes are only reported. */
+const mayRepair = (state: KnownDrift, { node }: Drift, now: string): boolean =>
   state.repairs[node] === undefined &&
   (state.suspended[node] ?? now) <= now &&
-  heldBecause(state.holds, { name: node, pool: state.pools[node] ?? '' }) === undefined &&
-  differences.every(({ needsDrain }) => needsDrain !== true);
+  heldBecause(state.holds, { name: node, pool: state.pools[node] ?? '' }) === undefined;
+
+const needsDrain = ({ differences }: Drift): boolean => differences.some((one) => one.needsDrain === true);
+
+/** Nodes are drained one after the other. */
+const inTurn = ({ repairs }: KnownDrift, due: readonly Drift[]): readonly Drift[] => {
+  const isDraining = Object.values(repairs).some(({ drained }) => drained !== undefined);
+  const first = due.find(needsDrain);
+  return due.filter((drift) => !needsDrain(drift) || (drift === first && !isDraining));
+};
 
 const begun = (state: KnownDrift, now: string): readonly DriftFact[] => {
   if (state.isReportedOnly || state.life !== 'ready' || state.upgrading || state.restoring) return [];
   const due = Object.values(state.drifts).filter((drift) => mayRepair(state, drift, now));
-  return due.map((drift, at) => {
+  return inTurn(state, due).map((drift, at) => {
     if (repairsOf(state, drift, now) >= RECURRENCES_MAX) return suspended(state, drift, now, 'Recurring');
     const requestId = `drift-${state.requests + at + 1}`;
     return {
       type: 'DriftRepairRequested',
-      data: { uid: state.uid, requestId, node: drift.node, items: [...itemsOf(drift)] },
+      data: {
+        ...{ uid: state.uid, requestId, node: drift.node, items: [...itemsOf(drift)] },
+        ...(needsDrain(drift) ? { drain: true } : {}),
+      },
     };
   });
 };
@@ -75,6 +89,6 @@ export const openRepairs = ({ repairs, life }: KnownDrift): readonly Repair[] =>
 
 /** Times at which facts become due without an event. */
 export const driftMoments = ({ repairs, suspended: until, drifts }: KnownDrift): readonly string[] => [
-  ...Object.values(repairs).map(({ at }) => later(at, REPAIR_LIMIT_MS)),
+  ...Object.values(repairs).flatMap(({ at, drained }) => (drained === undefined ? later(at, REPAIR_LIMIT_MS) : [])),
   ...Object.entries(until).flatMap(([node, moment]) => (drifts[node] === undefined ? [] : [moment])),
 ];

@@ -23,7 +23,7 @@ const drift: Decider<DriftState, never, DriftFact> = {
 /** Repairs drift of nodes, outside of Fairlead's own changes and as the cluster declares. */
 export const driftReconciler: Reconciler<DriftState, never, DriftFact> = {
   name: 'drift',
-  version: 1,
+  version: 2,
   context: 'rollout',
   decider: drift,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

@@ -13,8 +13,10 @@ export interface Repair {
   readonly requestId: string;
   readonly node: NodeName;
   readonly at: string;
-  /** Its agent has the permission. */
+  /** Its agent has the permission, or gets it after the drain. */
   readonly isPermitted: boolean;
+  /** For a repair with a drain: whether it has ended; absent: it has no drain. */
+  readonly drained?: { readonly isOver: boolean };
 }
 
 export interface KnownDrift extends Lifecycle {

@@ -1,4 +1,4 @@
-import type { Fact, StoredEvent } from '@fairlead/contracts';
+import type { EventData, Fact, StoredEvent } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -55,6 +55,22 @@ class Cluster {
     this.settle();
   }
 
+  /** How the request about the node of a repair ended. */
+  acts(type: string, { node, requestId }: EventData<'DriftRepairRequested'>): void {
+    this.say(type, { node, requestId, action: 'repair' });
+    this.settle();
+  }
+
+  requests(): readonly EventData<'DriftRepairRequested'>[] {
+    return this.log.flatMap(({ type, data }) =>
+      type === 'DriftRepairRequested' ? [data as EventData<'DriftRepairRequested'>] : [],
+    );
+  }
+
+  tasks(): readonly unknown[] {
+    return driftReconciler.tasks(this.state, this.now);
+  }
+
   drifts(node: string, ...differences: readonly object[]): void {
     this.say('NodeDiverged', { node, revision: 1, differences });
     this.settle();
@@ -85,7 +101,6 @@ describe('a node with drift', () => {
   });
 
   it.each([
-    ['whose repair needs a drain', {}, [SYSCTL, KUBELET], []],
     ['of a cluster that declares report', { drift: 'report' }, [SYSCTL], []],
     ['that is held out of changes', {}, [SYSCTL], [['UpdatesDisabledSet', 'node']]],
     ['while an upgrade is in progress', {}, [SYSCTL], [['RolloutStarted', '']]],
@@ -101,6 +116,51 @@ describe('a node with drift', () => {
     cluster.drifts('w-1', ...differences);
     expect(cluster.count('DriftRepairRequested')).toBe(0);
   });
+
+  it('is drained and repaired if that needs a drain, whatever else differs [ORBITER 10]', () => {
+    const cluster = new Cluster();
+    cluster.drifts('w-1', SYSCTL, KUBELET);
+    const [request] = cluster.requests();
+    expect(request).toMatchObject({
+      node: 'w-1',
+      drain: true,
+      items: ['sysctl/net.ipv4.ip_forward', 'packages/kubelet'],
+    });
+    expect(cluster.tasks()).toEqual([]); // The request about the node does the rest.
+    cluster.passes(3_600);
+    expect(cluster.count('DriftRepaired')).toBe(0);
+    cluster.say('NodeReady', { node: 'w-1', revision: 2, software: {} });
+    cluster.acts('NodeActionSucceeded', request!);
+    expect([cluster.count('DriftRepaired'), cluster.count('DriftRepairSuspended')]).toEqual([1, 0]);
+  });
+
+  it('is drained for its repair after others, while what needs no drain is repaired beside it', () => {
+    const cluster = new Cluster();
+    cluster.drifts('w-1', KUBELET);
+    cluster.drifts('w-2', KUBELET);
+    expect(cluster.requests().map(({ node }) => node)).toEqual(['w-1']);
+    cluster.say('NodeReady', { node: 'w-1', revision: 2, software: {} });
+    cluster.acts('NodeActionSucceeded', cluster.requests()[0]!);
+    expect(cluster.requests().map(({ node }) => node)).toEqual(['w-1', 'w-2']);
+    cluster.drifts('w-1', SYSCTL);
+    expect(cluster.requests().map(({ node, drain }) => [node, drain])).toEqual([
+      ['w-1', true],
+      ['w-2', true],
+      ['w-1', undefined],
+    ]);
+  });
+
+  it.each(['NodeActionFailed', 'NodeActionVoided'])(
+    'is reported for an hour after a repair with a drain that ended with %s',
+    (end) => {
+      const cluster = new Cluster();
+      cluster.drifts('w-1', KUBELET);
+      cluster.acts(end, cluster.requests()[0]!);
+      expect(cluster.log.at(-1)).toMatchObject({ type: 'DriftRepairSuspended', data: { reason: 'NotRepaired' } });
+      cluster.passes(3_601);
+      expect(cluster.requests()).toHaveLength(2);
+    },
+  );
 
   it('is repaired once an upgrade has ended', () => {
     const cluster = new Cluster();

@@ -1,5 +1,6 @@
 import {
   isAddress,
+  takesDown,
   without,
   type ClusterSpec,
   type ClusterUid,
@@ -7,7 +8,6 @@ import {
   type DeclaredSpec,
   type EventData,
   type Machine,
-  type NodeActionKind,
   type NodeName,
   type NodeRole,
   type UpgradeId,
@@ -134,8 +134,6 @@ const keptIds = (
   declared: NetworkBasis['declared']['virtualAddresses'] = [],
 ): NetworkBasis['routerIds'] =>
   Object.fromEntries(Object.entries(routerIds).filter(([name]) => declared.some((address) => address.name === name)));
-
-const takesDown = (action: NodeActionKind): boolean => action === 'reboot' || action === 'drain';
 
 /**
  * Applies events that only virtual addresses depend on: leaving, draining or lost nodes, and assigned configurations.

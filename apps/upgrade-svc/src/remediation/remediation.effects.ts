@@ -3,7 +3,7 @@ import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from
 import { Controller, Inject } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import { sayToNode } from '../desired/decisions.js';
-import { rebootOf } from '../desired/reboot.change.js';
+import { rebootOf } from '../desired/node.change.js';
 import { HeartbeatListener } from '../health/heartbeats.listener.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';

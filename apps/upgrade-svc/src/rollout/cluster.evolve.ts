@@ -144,6 +144,13 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
       const { requestId, node, action } = event.data;
       return action === 'reboot' ? repairing(cluster, requestId, `${node} is being rebooted`) : cluster;
     }
+    case 'DriftRepairRequested': {
+      const { requestId, node, drain } = event.data;
+      return drain === true ? repairing(cluster, requestId, `${node} is drained for a repair of drift`) : cluster;
+    }
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
     case 'RemediationSucceeded':
     case 'RemediationFailed':
       return repaired(cluster, event.data.requestId);

@@ -7,7 +7,7 @@ import { ReturnedPods } from './drain.events.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
-const requestId = z.string().describe('Of the NodeActionRequested');
+const requestId = z.string().describe('Of the NodeActionRequested, or of the DriftRepairRequested with a drain');
 const node = NodeName;
 
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
@@ -27,14 +27,14 @@ export const actionEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'The reboot, drain, cordon or uncordon of nodes was requested.',
+    doc: 'The reboot, drain, cordon, uncordon or repair of nodes was requested.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
       action: NodeActionKind,
       nodes: z.array(node).min(1).max(500).describe('In the order in which they begin'),
       reason: z.string().describe('Why, in the words of whoever asked; empty: not given'),
-      drain: z.boolean().describe('Of a reboot: whether the node is drained before'),
+      drain: z.boolean().describe('Of a reboot or a repair: whether the node is drained before'),
       drainTimeoutSeconds: z.int().min(0).describe('How long pods may take to leave; 0: as long as it takes'),
       maxUnavailable: z.int().min(1).describe('How many workers at a time; control planes go one at a time'),
       expiresAt: z.iso.datetime().describe('No node begins after it'),

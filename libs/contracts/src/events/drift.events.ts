@@ -16,8 +16,11 @@ export const DRIFT_SUSPENSIONS = ['Recurring', 'NotRepaired'] as const;
 /** The response to a node that differs from its desired state for a reason other than Fairlead's own changes. */
 export const driftEvents = {
   DriftRepairRequested: fact(
-    'A node differs in what needs no drain, and its agent will be permitted to repair that.',
-    z.strictObject({ uid, requestId, node, items }),
+    'A node differs from its desired state, and its agent will be permitted to repair that.',
+    z.strictObject({
+      ...{ uid, requestId, node, items },
+      drain: z.literal(true).optional().describe('Like a repair that was requested: the node is drained before'),
+    }),
   ),
   DriftRepaired: fact(
     'The node is as desired again, by the repair or by someone else.',

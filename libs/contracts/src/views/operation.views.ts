@@ -17,6 +17,7 @@ export const OPERATION_KINDS = [
   'drain-nodes',
   'cordon-nodes',
   'uncordon-nodes',
+  'repair-nodes',
   'snapshot-etcd',
   'verify-snapshot',
   'restore-etcd',
