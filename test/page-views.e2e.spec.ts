@@ -17,6 +17,11 @@ const TIMEOUT_MS = 420_000;
 const SEEN_MS = 20_000;
 const PICTURES = join(CHECKOUT, 'docs', 'pictures');
 const areKept = process.env['FAIRLEAD_PICTURES'] === 'yes';
+/** Those in docs/page.md. */
+const IN_DOCS: ReadonlySet<string> = new Set([
+  ...['fleet-light', 'cluster-light', 'cluster-dark', 'operation-light', 'operation-dark'],
+  ...['difference-light', 'edit-light', 'audit-light'],
+]);
 const machines = { connection: 'lab', machineType: 'lab.medium' };
 const manifest = (name: string, web: number, hooks: readonly object[] = []): object => ({
   apiVersion: 'fairlead.dev/v1alpha1',
@@ -159,7 +164,7 @@ inBrowser("the views of the operator's page", () => {
     const [node = ''] = await workers();
     const events = await system.events('shop');
     const removed = events.find(({ type }) => type === 'NodeRemoved')!.meta.seq;
-    const from = events.find(({ type }) => type === 'ClusterReady')!.meta.time;
+    const from = events.find(({ type }) => type === 'VmsCreated')!.meta.time;
     const to = events.at(-1)!.meta.time;
     return [
       ['fleet', ''],
@@ -189,7 +194,8 @@ inBrowser("the views of the operator's page", () => {
           if (picture === 'edit') await page.getByText(/^judged by the gateway|^left to the gateway/).waitFor();
           const bytes = await page.screenshot();
           expect([picture, bytes.length > 10_000]).toEqual([picture, true]);
-          if (areKept) writeFileSync(join(PICTURES, `${picture}-${scheme}.png`), bytes);
+          const name = `${picture}-${scheme}`;
+          if (areKept && IN_DOCS.has(name)) writeFileSync(join(PICTURES, `${name}.png`), bytes);
           found.push(...(await reader.seriousFaults(page)).map((fault) => `${scheme} ${place}: ${fault}`));
         }
       }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, type Cluster } from '../api.js';
 import { actorText } from '../format.js';
-import { conditionLook } from '../ui/states.js';
+import { conditionLook, conditionWord } from '../ui/states.js';
 import { Ago, Button, clusterPath, Failure, Link, Loading, Panel, State } from '../ui/ui.js';
 import type { ClusterAt } from './cluster.at.js';
 
@@ -35,7 +35,7 @@ const One = ({ place, condition }: { readonly place: ClusterAt; readonly conditi
   return (
     <li>
       <div className="condition">
-        <State state={type} look={conditionLook(condition)} word={type} />
+        <State state={type} look={conditionLook(condition)} word={conditionWord(condition)} />
         <span className="condition-message">{message}</span>
         <span className="dim num">
           <Ago at={lastTransitionTime} />

@@ -60,7 +60,7 @@ const Declared = ({
           'What it said',
           'If it fails',
           'Signed',
-          ...(mayAct ? ['Act'] : []),
+          ...(mayAct ? ['Actions'] : []),
         ]}
       >
         {hooks.flatMap((hook) =>

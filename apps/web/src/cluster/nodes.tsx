@@ -36,7 +36,7 @@ export const NodesTable = ({
           'Machine',
           'Address',
           'Changed',
-          ...(mayAct ? ['Act'] : []),
+          ...(mayAct ? ['Actions'] : []),
         ]}
       >
         {view.nodes.map((node) => (

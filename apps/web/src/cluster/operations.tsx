@@ -23,7 +23,7 @@ export const Operations = ({ place }: { readonly place: ClusterAt }) => {
   if (data.items.length === 0) return <Empty title="There was no operation." />;
   return (
     <Panel title="Operations">
-      <Table label="Operations" head={['Operation', 'State', 'Begun', 'Took', 'By', 'Result']}>
+      <Table label="Operations" head={['Operation', 'State', 'Started', 'Duration', 'By', 'Result']}>
         {data.items.toReversed().map((operation) => (
           <tr key={operation.id}>
             <td>

@@ -53,7 +53,7 @@ export const Snapshots = ({ place }: { readonly place: ClusterAt }) => {
             'Keys',
             'Of',
             'For',
-            ...(mayAct ? ['Act'] : []),
+            ...(mayAct ? ['Actions'] : []),
           ]}
         >
           {data.items.map((snapshot) => (

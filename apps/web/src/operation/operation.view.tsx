@@ -51,7 +51,7 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
             <Score
               operation={found}
               events={events.data}
-              expected={usual.find((one) => one.operation === found.kind)?.medianMs}
+              expected={usual.find((one) => one.operation === found.kind && one.count > 1)?.medianMs}
               place={{ namespace, cluster }}
             />
           )}
@@ -276,7 +276,7 @@ const Failures = ({ operation }: { readonly operation: Operation }) => {
 
 const Steps = ({ operation }: { readonly operation: Operation }) => (
   <Panel title="Steps">
-    <Table label="Steps" head={['Step', 'Part', 'State', 'Nodes', 'Begun', 'Took', 'Result']}>
+    <Table label="Steps" head={['Step', 'Part', 'State', 'Nodes', 'Started', 'Duration', 'Result']}>
       {operation.steps.map((step) => (
         <tr key={step.name}>
           <td>{step.title}</td>

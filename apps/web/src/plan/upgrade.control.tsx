@@ -62,7 +62,7 @@ export const UpgradeProgress = ({ place, upgrade }: { readonly place: ClusterAt;
       </Link>
     </p>
     {upgrade.nodes.length === 0 ? null : (
-      <Table label="Nodes of the upgrade" head={['Node', 'Phase', 'Step', 'Change', 'Took', 'Waits for']}>
+      <Table label="Nodes of the upgrade" head={['Node', 'Phase', 'Step', 'Change', 'Duration', 'Waiting for']}>
         {upgrade.nodes.map((node) => (
           <tr key={node.name}>
             <td>{node.name}</td>

@@ -129,7 +129,7 @@ const Account = ({ name, onPalette }: { readonly name: string; readonly onPalett
         <span>Search</span> <kbd aria-hidden="true">Ctrl K</kbd>
       </Button>
       <Button look="quiet" icon="moon" onClick={() => setTheme(nextTheme())} title="Colours">
-        <span>{theme === 'system' ? 'As the system' : theme === 'dark' ? 'Dark' : 'Light'}</span>
+        <span>{theme === 'system' ? 'System theme' : theme === 'dark' ? 'Dark' : 'Light'}</span>
       </Button>
       <Button look="quiet" icon="out" onClick={() => signOut.mutate()}>
         <span>Sign out {name}</span>

@@ -63,8 +63,12 @@ const BAD_WHEN_TRUE: ReadonlySet<string> = new Set([
 /** Conditions that only state what happens. */
 const NEUTRAL: ReadonlySet<string> = new Set(['Upgrading', 'Progressing']);
 
+/** The type of a condition, with its status where that is not what the type says. */
+export const conditionWord = ({ type, status }: { readonly type: string; readonly status: string }): string =>
+  status === 'False' && (BAD_WHEN_TRUE.has(type) || NEUTRAL.has(type)) ? `${type}: no` : type;
+
 export const conditionLook = ({ type, status }: { readonly type: string; readonly status: string }): Look => {
   if (status === 'Unknown') return lookOf('Unknown');
   if (NEUTRAL.has(type)) return status === 'True' ? lookOf('running') : { tone: 'quiet', icon: 'ok' };
-  return (status === 'True') === BAD_WHEN_TRUE.has(type) ? lookOf('Degraded') : lookOf('ok' in LOOKS ? 'ok' : 'True');
+  return (status === 'True') === BAD_WHEN_TRUE.has(type) ? lookOf('Degraded') : lookOf('True');
 };
