@@ -111,20 +111,24 @@ const scale = async (exchange: Exchange): Promise<void> => {
   sendJson(response, 200, scaleOf(cluster.api.update(resource, scaled, { dryRun: isDryRun(info.query) })));
 };
 
+/** As an API server refuses whose validating webhook denies evictions, or does not answer. */
+const refuseByWebhook = (fault: { readonly status: number; readonly message: string } | undefined): void => {
+  if (fault !== undefined)
+    throw new ApiError(fault.status, fault.status === 403 ? 'Forbidden' : 'InternalError', fault.message);
+};
+
 const evict = async (exchange: Exchange): Promise<void> => {
   const { cluster, info, response } = exchange;
   if (info.verb !== 'create') throw methodNotAllowed();
   const body = await bodyObject(exchange);
   const pod = cluster.store.get(PODS, info.namespace, info.name ?? '');
   if (pod === undefined) throw notFound(PODS, info.name ?? '');
-  const fault = cluster.evictionFault(pod.spec.nodeName ?? '');
-  if (fault !== undefined)
-    throw new ApiError(fault.status, fault.status === 403 ? 'Forbidden' : 'InternalError', fault.message);
   const verdict = planEviction(
     pod,
     cluster.store.list(POD_DISRUPTION_BUDGETS, info.namespace),
     timestamp(cluster.clock.now()),
   );
+  refuseByWebhook(cluster.evictionFault(pod.spec.nodeName ?? ''));
   const options = deleteOptions(asObject(body['deleteOptions']), info.query);
   switch (verdict.verdict) {
     case 'refuse': {
