@@ -2,7 +2,7 @@ import type { Fact, StoredEvent } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { isReady } from '../apps/gateway/src/clusters/clusters.facts.js';
+import { isReady } from '../apps/gateway/src/nodes/nodes.view.js';
 import { membershipAfter, type ClusterMembership } from '../apps/gateway/src/lifecycle/membership.js';
 import {
   nodesProjection as gatewayNodes,

@@ -232,10 +232,10 @@ const STATES: Readonly<Record<NodeView['phase'], NodeProgressView['state']>> = {
   Removing: 'running',
 };
 
-const progressOf = ({ name, role, stage, changedAt, phase, reason, software }: NodeView): NodeProgressView => {
+const progressOf = ({ name, role, stage, changedAt, phase, ready, reason, software }: NodeView): NodeProgressView => {
   const { kubelet } = software;
   const version = kubelet === undefined ? '' : `v${kubelet.replace(/^v/, '')}`;
-  return { name, role, stage, since: changedAt, state: STATES[phase], reason, version };
+  return { name, role, stage, since: changedAt, state: STATES[phase], ready, reason, version };
 };
 
 /** All nodes of the cluster; those of the operation as the operation shows them, unless someone has ended it. */

@@ -20,8 +20,7 @@ const address = (change: object = {}) => ({
 });
 const network = (state: string, message = '') => ({ state, since, message });
 
-/** The lines that follow the tree. */
-const described = (change: object, upgrades: readonly object[] = []): string => {
+const text = (change: object, upgrades: readonly object[] = []): string => {
   const cluster = {
     ...{ k8sVersion: 'v1.34.4', status: { state: 'Running', reasons: [] }, conditions: [], nodes: [] },
     ...change,
@@ -40,7 +39,12 @@ const described = (change: object, upgrades: readonly object[] = []): string => 
     columns: 100,
     colors: pc.createColors(false),
   });
-  const lines = String(table).split('\n');
+  return String(table);
+};
+
+/** The lines that follow the tree. */
+const described = (change: object, upgrades: readonly object[] = []): string => {
+  const lines = text(change, upgrades).split('\n');
   const at = lines.indexOf('');
   return at < 0 ? '' : `${lines.slice(at + 1).join('\n')}\n`;
 };
@@ -54,6 +58,17 @@ describe('the description of a cluster', () => {
     expect(described({})).toBe('');
     expect(described({ nodes: [node('demo-w-1', { network: network('applied') })] })).toBe('');
     expect(described({ virtualAddresses: [] })).toBe('');
+  });
+
+  it('counts the same nodes as Ready as "cluster get", also one that is drained before it leaves', () => {
+    const nodes = [
+      node('demo-w-8', { ready: true }),
+      node('demo-w-9', { phase: 'Removing', ready: true, reason: 'default/web keeps default/web-1 on demo-w-9' }),
+    ];
+    expect(text({ nodes })).toContain('Machines  2 of 2 Ready');
+    expect(text({ nodes: [...nodes, node('demo-w-7', { phase: 'Removing', ready: false })] })).toContain(
+      'Machines  2 of 3 Ready',
+    );
   });
 
   it('names the holder of each virtual address, and how many nodes answer behind each port', () =>

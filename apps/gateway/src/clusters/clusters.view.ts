@@ -1,13 +1,13 @@
 import { oldestVersion, reasonCodeOf, type ClusterView } from '@fairlead/contracts';
 import { conditionsOf, conditionView, lifeOf } from '../conditions/conditions.js';
 import type { HoldsDoc } from '../holds/holds.projection.js';
-import { nodeView } from '../nodes/nodes.view.js';
+import { isReady, nodeView } from '../nodes/nodes.view.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
 import { allAddons } from './addons.evolve.js';
 import { addressStatuses, addressView } from './virtual-addresses.js';
 import { leaseView } from './lease.evolve.js';
-import { conditionFacts, isReady, type ConditionRows } from './clusters.facts.js';
+import { conditionFacts, type ConditionRows } from './clusters.facts.js';
 
 /** The rows that make up the view of a cluster. */
 export interface ClusterRows extends ConditionRows {

@@ -95,14 +95,20 @@ const sinceOf = (doc: NodeDoc): string => {
 export const versionOf = ({ software: { kubelet } }: Pick<NodeDoc, 'software'>): string =>
   kubelet === undefined ? '' : `v${kubelet.replace(/^v/, '')}`;
 
+/** Whether Kubernetes calls it Ready, as far as anything shows. A node that is drained or leaves may still be Ready. */
+export const isReady = (doc: Pick<NodeDoc, 'isReady' | 'isLost' | 'away'>): boolean => doc.isReady && !isAway(doc);
+
 /** How far a node is. */
 export const nodeProgress = (doc: NodeDoc): NodeProgressView => {
+  const state = stateOf(doc);
+  const ready = isReady(doc);
   return {
     name: doc.name,
     role: doc.role,
     stage: stageOf(doc),
     since: sinceOf(doc),
-    state: stateOf(doc),
+    state,
+    ...(ready === (state === 'ready') ? {} : { ready }),
     reason: reasonOf(doc),
     version: versionOf(doc),
   };
@@ -158,7 +164,7 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   stage: stageOf(doc),
   leader: doc.leader,
   connection: doc.connection,
-  ready: doc.isReady && !isAway(doc),
+  ready: isReady(doc),
   reason: reasonOf(doc),
   software: doc.software,
   pool: doc.pool,

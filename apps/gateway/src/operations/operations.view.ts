@@ -64,7 +64,7 @@ const withAction = (view: NodeProgressView, acted: Acted | undefined): NodeProgr
     case 'waiting':
     case 'running':
     case 'failed':
-      return { ...view, state, since, ready: view.state === 'ready', reason: message };
+      return { ...view, state, since, ready: view.ready ?? view.state === 'ready', reason: message };
     case 'done':
       return view;
     case 'left':

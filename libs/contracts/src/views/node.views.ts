@@ -40,7 +40,7 @@ export const NodeProgressView = z
     ready: z
       .boolean()
       .optional()
-      .describe('Whether a node with an action in progress is Ready; absent: as its state shows'),
+      .describe('Whether Kubernetes calls it Ready, e.g. while it is drained; absent: as its state shows'),
     reason: z.string().describe('Why it is not Ready, in one sentence; empty when nothing is wrong'),
     version: z.string().describe('Version of its kubelet, e.g. v1.34.4; empty until its agent reported it'),
   })
