@@ -217,30 +217,30 @@ describe('the removal of a node', () => {
       .thenNothing();
   });
 
-  const asLadybug = (node: string): RemoveNode => {
+  const byLadybugsRules = (node: string): RemoveNode => {
     const { type, data } = remove(node);
-    return { type, data: { ...data, asLadybug: true } };
+    return { type, data: { ...data, keepsInitialControlPlane: true, allowsEven: true } };
   };
 
   it('is refused for the leader as CB-Ladybug does it, with its text; the next one leads when it has left [CB-Ladybug 31]', () => {
     given(...provisioned)
-      .when(asLadybug('cp-1'))
+      .when(byLadybugsRules('cp-1'))
       .thenRefused('node.initial-control-plane');
     const moved: Fact = {
       type: 'InitialControlPlaneChanged',
       data: { uid, from: 'cp-1' as NodeName, to: 'cp-2' as NodeName },
     };
     given(...provisioned, moved)
-      .when(asLadybug('cp-2'))
+      .when(byLadybugsRules('cp-2'))
       .thenRefused('node.initial-control-plane');
     given(...provisioned, moved)
-      .when(asLadybug('cp-1'))
+      .when(byLadybugsRules('cp-1'))
       .then(request('cp-1'));
     const state = provisioned.reduce(
       (before, fact, index) => clusters.evolve(before, stored(fact, index + 1)),
       clusters.initial,
     );
-    const outcome = clusters.decide(state, asLadybug('cp-1'));
+    const outcome = clusters.decide(state, byLadybugsRules('cp-1'));
     expect(isRefusal(outcome) && outcome.message).toBe('The initial control plane cannot be removed through /ladybug');
   });
 
@@ -259,7 +259,7 @@ describe('the removal of a node', () => {
 
   it('is refused when too few of the control planes that stay are healthy [CB-Ladybug 31]', () => {
     given(...provisioned)
-      .when(asLadybug('cp-2'))
+      .when(byLadybugsRules('cp-2'))
       .then(request('cp-2'));
     given(...provisioned, nodeLost('cp-3'))
       .when(remove('cp-2'))

@@ -40,7 +40,7 @@ import type { RegisteredConnectionDoc } from '../connections/connections.project
 import { ConnectionQueries } from '../connections/connections.queries.js';
 import { causeOf, type Caller, type Exchange } from '../http/caller.js';
 import { unwrap, throwIfRefused } from '../http/refusal.error.js';
-import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
+import { clusters, type ClusterCommand, type ClusterState, type RemoveNode } from './clusters.decider.js';
 import { unknownSpecs, unknownZones, type AskedMachines } from './offered.specs.js';
 import { retries } from './retries.decider.js';
 
@@ -117,7 +117,7 @@ export class ClusterCommands {
   async create(
     namespace: Namespace,
     request: ClusterRequest,
-    { caller, asLadybug }: Pick<Exchange, 'caller' | 'asLadybug'>,
+    { caller, rules }: Pick<Exchange, 'caller' | 'rules'>,
   ): Promise<Decided<ClusterState>> {
     const [known, own] = await Promise.all([this.registry.latest(), this.releases.latest()]);
     throwIfRefused(this.requestFaults({ known, own }, namespace, request, caller.identity));
@@ -137,7 +137,7 @@ export class ClusterCommands {
           spec,
           requestHash: hashOfSpec(spec),
           actor: caller.identity.actor,
-          asLadybug,
+          recreatesFailed: rules.recreatesFailed,
           connectionFaults,
         },
       },
@@ -199,7 +199,7 @@ export class ClusterCommands {
 
   removeNode(
     address: ClusterAddress,
-    removal: { readonly node: NodeName; readonly asLadybug: boolean },
+    removal: Pick<RemoveNode['data'], 'node' | 'keepsInitialControlPlane' | 'allowsEven'>,
     caller: Caller,
   ): Promise<Decided<ClusterState>> {
     return this.decide({ type: 'RemoveNode', data: { ...address, ...removal } }, address, caller);

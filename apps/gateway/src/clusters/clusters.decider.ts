@@ -68,8 +68,8 @@ export type RequestCluster = Command<
     readonly spec: ClusterSpec;
     readonly requestHash: string;
     readonly actor: string;
-    /** As CB-Ladybug does it: a cluster whose creation failed is deleted and created again. */
-    readonly asLadybug?: boolean;
+    /** A cluster whose creation failed is deleted and created again. */
+    readonly recreatesFailed?: boolean;
     /** Why its connections cannot be used, or have no room. */
     readonly connectionFaults: readonly Refusal[];
   }
@@ -97,8 +97,9 @@ export type RemoveNode = Command<
   'RemoveNode',
   NamedCluster & {
     readonly node: NodeName;
-    /** As CB-Ladybug does it: the initial control plane stays, and any number of control planes may be left. */
-    readonly asLadybug?: boolean;
+    readonly keepsInitialControlPlane?: boolean;
+    /** Any number of control planes may be left. */
+    readonly allowsEven?: boolean;
     /** Part of a change that leaves an odd number of control planes; these go before it. */
     readonly after?: readonly NodeName[];
     /** Requests that are abandoned in the same decision: the cluster does not grow by them. */
@@ -253,7 +254,7 @@ const request = (state: ClusterState, command: RequestCluster): readonly Cluster
     const { successor } = state;
     return successor !== undefined && isRepeated(successor, data) ? nothing : refuse('cluster.deleting', { cluster });
   }
-  if (data.asLadybug === true && hasFailedToStart(state)) return recreate(state, command);
+  if (data.recreatesFailed === true && hasFailedToStart(state)) return recreate(state, command);
   if (isRepeated(state, data)) return nothing;
   return data.connectionFaults[0] ?? refuse('cluster.name-taken', { namespace, cluster }, 'name');
 };
@@ -347,10 +348,10 @@ export const remainingControlPlanes = ({ members }: Pick<Present, 'members'>): r
   Object.values(members).flatMap(({ name, role, leaving }) => (role === 'control-plane' && !leaving ? [name] : []));
 
 /** An even number of members tolerates no more failures than one less. A node that is not Ready may be removed all the same. */
-const leavesEven = (state: Present, { node, asLadybug, after }: RemoveNode['data']): Refusal | undefined => {
+const leavesEven = (state: Present, { node, allowsEven, after }: RemoveNode['data']): Refusal | undefined => {
   const member = memberOf(state.members, node);
   const left = remainingControlPlanes(state).filter((name) => name !== node).length;
-  if (asLadybug === true || after !== undefined || left % 2 === 1) return undefined;
+  if (allowsEven === true || after !== undefined || left % 2 === 1) return undefined;
   if (member === undefined || !member.ready || member.lost) return undefined;
   return refuse('node.control-plane-even', { node, after: left, fewer: left - 1 });
 };
@@ -382,7 +383,7 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   // A cluster that failed while it was made may be whole without the node that failed.
   if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
-  if (member.leader && data.asLadybug === true) return refuse('node.initial-control-plane');
+  if (member.leader && data.keepsInitialControlPlane === true) return refuse('node.initial-control-plane');
   const hindrance = blockingWork(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
   const isOpenBeside = isGrowing(withoutRequests(state.additions, data.instead));

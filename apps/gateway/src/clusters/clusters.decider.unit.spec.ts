@@ -88,7 +88,7 @@ describe('a request for a cluster', () => {
 
 describe('a request for a cluster whose creation failed, below the base of CB-Ladybug', () => {
   const again = (change: Partial<RequestCluster['data']> = {}): RequestCluster =>
-    ask({ uid: otherUid, asLadybug: true, ...change });
+    ask({ uid: otherUid, recreatesFailed: true, ...change });
   const recreation: Fact<'ClusterRecreationRequested'> = {
     type: 'ClusterRecreationRequested',
     data: { uid, successor: { uid: otherUid, spec, requestHash: 'hash' } },
@@ -139,7 +139,7 @@ describe('a request for a cluster whose creation failed, below the base of CB-La
 
   it('is for those clients only: elsewhere the name is taken', () =>
     given(requested, accepted, failed)
-      .when(again({ asLadybug: false, requestHash: 'other' }))
+      .when(again({ recreatesFailed: false, requestHash: 'other' }))
       .thenRefused('cluster.name-taken'));
 
   it('is carried out as soon as the failed one is gone, once', () => {

@@ -235,12 +235,13 @@ export class NodesHttp {
     @FromExchange() exchange: Exchange,
   ): Promise<StatusView> {
     const path = { namespace, cluster };
-    const { asLadybug } = exchange;
-    return this.answers.respond(exchange, this.commands.removeNode(path, { node, asLadybug }, exchange.caller), {
+    const { keepsInitialControlPlane, allowsEven } = exchange.rules;
+    const removal = { node, keepsInitialControlPlane, allowsEven };
+    return this.answers.respond(exchange, this.commands.removeNode(path, removal, exchange.caller), {
       address: path,
       location: operationLocation(path),
       isOver: isGone(node),
-      view: ({ ended, decided }) => removalStatus(node, ended, asLadybug ? '' : controlPlanesLeft(node, decided.state)),
+      view: ({ ended, decided }) => removalStatus(node, ended, allowsEven ? '' : controlPlanesLeft(node, decided.state)),
     });
   }
 

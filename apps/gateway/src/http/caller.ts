@@ -1,5 +1,6 @@
 import { repeatable, type Cause } from '@fairlead/event-sourcing';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { apiRules, type ApiRules } from './api.rules.js';
 import { isBelowLadybug } from './documented.js';
 import type { Identity } from '../access/identity.js';
 import { headerText, type HttpRequest, type HttpResponse } from './http.types.js';
@@ -49,8 +50,8 @@ export interface Exchange {
   readonly response: HttpResponse;
   /** Of the request, as it came. */
   readonly body: unknown;
-  /** It came below CB-Ladybug's base: its rules hold. */
-  readonly asLadybug: boolean;
+  /** Of the base that it came by. */
+  readonly rules: ApiRules;
 }
 
 /** The parameter is the Exchange: for routes that would have too many parameters with each of its parts. The handler's return value is the body. */
@@ -59,7 +60,7 @@ export const FromExchange = createParamDecorator((_data: unknown, context: Execu
   const response = http.getResponse<HttpResponse>();
   const request = http.getRequest<HttpRequest>();
   const { body, path } = request;
-  return { caller: callerOf(request, response), response, body, asLadybug: isBelowLadybug(path) };
+  return { caller: callerOf(request, response), response, body, rules: apiRules(isBelowLadybug(path)) };
 });
 
 /**
