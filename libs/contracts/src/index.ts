@@ -51,6 +51,7 @@ export * from './machines.js';
 export * from './authentication.js';
 export * from './manifest/addons.js';
 export * from './manifest/autoscaling.js';
+export * from './manifest/change.summary.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/cluster.template.js';
 export * from './manifest/declared.js';

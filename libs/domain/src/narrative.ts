@@ -3,6 +3,7 @@ import {
   durationWords,
   type EventData,
   type EventType,
+  type ManifestChange,
   type StoredEvent,
   sentenceOf,
   ACTION_PARTICIPLES,
@@ -111,6 +112,20 @@ export const sentenceOfFailures = (failures: EventData<'NodeNetworkFailed'>['fai
 const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
 
+const fieldWords = ({ field, before, after }: ManifestChange): string => {
+  if (before === null) return `${field} set to ${after}`;
+  return after === null ? `${field} removed` : `${field} ${before} → ${after}`;
+};
+
+/** What has changed; of a first revision, and of one by an earlier release, its pools. */
+const manifestWords = ({ spec, changes, changesLeftOut = 0 }: EventData<'ClusterSpecChanged'>): string =>
+  changes === undefined
+    ? spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'
+    : [
+        ...changes.map(fieldWords),
+        ...(changesLeftOut === 0 ? [] : [`${count(changesLeftOut, 'more change')}`]),
+      ].join('; ');
+
 /** Descriptions of the steps of an etcd restore. */
 export const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   place: 'copies the snapshot to the control planes',
@@ -199,8 +214,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
   ClusterRequested: ({ spec }) =>
     `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was requested`,
-  ClusterSpecChanged: ({ revision, spec }) =>
-    `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
+  ClusterSpecChanged: (data) => `manifest revision ${data.revision} was applied: ${manifestWords(data)}`,
   ClusterTemplateChosen: ({ template }) => `the cluster uses the values of template ${template}`,
   ClusterRetryRequested: ({ correction, again }) => {
     if (correction !== undefined) return 'the request for the cluster was corrected, and is checked again';

@@ -24,6 +24,7 @@ import {
   addedControlPlanes,
   additionsOf,
   changedFields,
+  changedLabels,
   changeFaults,
   isUpgradePlan,
   leavingOf,
@@ -34,6 +35,7 @@ import {
   removalsOf,
   rolloutsOf,
   specBeforeUpgrade,
+  summaryOfChanges,
   type Declared,
   type PoolMember,
 } from '@fairlead/domain';
@@ -260,7 +262,7 @@ const correct = (
     ...(retried as readonly ManifestFact[]),
     ...holdFacts(uid, declared.spec.pools, spec.pools),
     ...chosenFacts(uid, command.data, declared.template),
-    specChanged({ uid, revision: revision + 1, spec }, command.data.labels ?? declared.labels),
+    specChanged({ uid, revision: revision + 1, spec }, command.data.labels ?? declared.labels, declared),
   ];
 };
 
@@ -285,12 +287,20 @@ const pauseFacts = (
   return [resumed(uid)];
 };
 
+/** `before` undefined: a new cluster, of which everything would be a change. */
 const specChanged = (
-  data: Omit<EventData<'ClusterSpecChanged'>, 'labels'>,
+  data: Pick<EventData<'ClusterSpecChanged'>, 'uid' | 'revision' | 'spec'>,
   labels: Labels = {},
+  before?: Declared,
 ): Fact<'ClusterSpecChanged'> => ({
   type: 'ClusterSpecChanged',
-  data: { ...data, ...(Object.keys(labels).length === 0 ? {} : { labels }) },
+  data: {
+    ...data,
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(before === undefined
+      ? {}
+      : summaryOfChanges([...changedLabels(before.labels, labels), ...changedFields(before.spec, data.spec)])),
+  },
 });
 
 /** What the routes for nodes would request, by the same rules. Removals come first: nodes may be added while others leave. */
@@ -492,7 +502,8 @@ const change = (
   const pause = pauseFacts(cluster, declared, data);
   if (isRefusal(pause)) return pause;
   const { uid, revision } = declared;
-  const changed = specChanged({ uid, revision: revision + 1, spec: data.spec }, data.labels ?? declared.labels);
+  const labels = data.labels ?? declared.labels;
+  const changed = specChanged({ uid, revision: revision + 1, spec: data.spec }, labels, declared);
   if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
   const facts = changeFacts({ ...state, cluster: { ...cluster, pause: null } }, declared, command);
   if (isRefusal(facts)) return facts;

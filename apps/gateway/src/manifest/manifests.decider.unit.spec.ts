@@ -4,9 +4,10 @@ import {
   type Fact,
   type Hook,
   type KubernetesVersion,
+  type StoredEvent,
   refuse,
 } from '@fairlead/contracts';
-import { removalsOf } from '@fairlead/domain';
+import { removalsOf, sentenceOfEvent } from '@fairlead/domain';
 import { describe, expect, it } from '@jest/globals';
 import { planFor } from './manifests.decider.js';
 import { uid, pool, declared, UPGRADE, Log, provisioned, typesOf } from './manifests.decider.fixtures.js';
@@ -108,8 +109,40 @@ describe('a manifest that is applied', () => {
     });
     expect(spec).toEqual({
       type: 'ClusterSpecChanged',
-      data: { uid, revision: 2, spec: declared(pool('web', 4), pool('gpu', 1)) },
+      data: {
+        uid,
+        revision: 2,
+        spec: declared(pool('web', 4), pool('gpu', 1)),
+        changes: expect.arrayContaining([{ field: 'pools[web].replicas', before: '2', after: '4' }]),
+        changesLeftOut: expect.any(Number),
+      },
     });
+  });
+
+  it('says in the history what it changed, at most five fields, with values that fit a line', () => {
+    const log = provisioned(pool('web', 2));
+    const said = (spec: DeclaredSpec): string => {
+      const facts = log.apply(spec);
+      if (typeof facts === 'string') throw new Error(facts);
+      log.say(...facts);
+      const changed = facts.find(({ type }) => type === 'ClusterSpecChanged');
+      return sentenceOfEvent({ ...changed, meta: {} } as unknown as StoredEvent);
+    };
+    const hook: Hook = {
+      name: 'backup',
+      points: ['BeforeClusterDelete'],
+      url: `https://hooks.example.com/${'x'.repeat(200)}`,
+    };
+    const web = declared(pool('web', 2));
+    const drained = { ...web, drain: { timeout: '5m' } };
+    expect(said(drained)).toBe('manifest revision 2 was applied: drain.timeout set to 5m');
+    expect(said({ ...drained, drain: { timeout: '9m' } })).toBe(
+      'manifest revision 3 was applied: drain.timeout 5m → 9m',
+    );
+    expect(said(web)).toBe('manifest revision 4 was applied: drain.timeout removed');
+    const long = said({ ...declared(pool('db', 3)), hooks: [hook] });
+    expect(long).toMatch(/^manifest revision 5 was applied: .*…; .*; \d+ more changes$/);
+    expect(long.length).toBeLessThan(500);
   });
 
   it('requests the removal of nodes that a pool no longer needs: not Ready ones, then the newest, each with what differs and why it is this one [Cluster API 35]', () => {

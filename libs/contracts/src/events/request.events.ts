@@ -10,6 +10,7 @@ import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef, U
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { TemplateCluster } from '../manifest/template.cluster.js';
 import { DeclaredSpec } from '../manifest/declared.js';
+import { MANIFEST_CHANGES_MAX, ManifestChange } from '../manifest/change.summary.js';
 import { Labels } from '../manifest/pool.fields.js';
 import { TemplateName, TemplateUse } from '../manifest/template.use.js';
 import { HostKey } from '../own-hosts.js';
@@ -239,6 +240,12 @@ export const requestEvents = {
       revision: z.int().min(1).describe('How many manifests of the cluster were applied so far'),
       spec: DeclaredSpec,
       labels: Labels.optional().describe('Of the cluster itself; absent: none'),
+      changes: z
+        .array(ManifestChange)
+        .max(MANIFEST_CHANGES_MAX)
+        .optional()
+        .describe('The first of the changed fields; absent: the first revision, or an earlier release'),
+      changesLeftOut: z.int().min(1).optional().describe('How many more fields have changed; absent: none'),
     }),
   }),
   ClusterTemplateChosen: defineEvent({

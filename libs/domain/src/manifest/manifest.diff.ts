@@ -1,8 +1,11 @@
 import {
   completeControlPlane,
   completePool,
+  MANIFEST_CHANGES_MAX,
+  MANIFEST_VALUE_LENGTH_MAX,
   type DeclaredPool,
   type DeclaredSpec,
+  type EventData,
   taintKey,
   type Labels,
   type Authentication,
@@ -128,4 +131,22 @@ export const changedLabels = (before: Labels | undefined, after: Labels | undefi
 export const changedLeaves = (before: unknown, after: unknown): readonly ChangedField[] => {
   const [old, now] = [before ?? {}, after].map((value) => new Map(leavesOf(value, '')));
   return changed(old!, now!);
+};
+
+type Summary = Pick<EventData<'ClusterSpecChanged'>, 'changes' | 'changesLeftOut'>;
+
+const shortened = (value: string | null): string | null =>
+  value === null || value.length <= MANIFEST_VALUE_LENGTH_MAX
+    ? value
+    : `${value.slice(0, MANIFEST_VALUE_LENGTH_MAX - 1)}…`;
+
+/** What an event says about a change of a manifest: some fields, with values that fit a line. */
+export const summaryOfChanges = (changes: readonly ChangedField[]): Summary => {
+  if (changes.length === 0) return {};
+  const named = changes.slice(0, MANIFEST_CHANGES_MAX);
+  const leftOut = changes.length - named.length;
+  return {
+    changes: named.map(({ field, before, after }) => ({ field, before: shortened(before), after: shortened(after) })),
+    ...(leftOut === 0 ? {} : { changesLeftOut: leftOut }),
+  };
 };
