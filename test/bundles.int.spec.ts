@@ -102,7 +102,7 @@ const JUDGING = `
     const spec = specOfManifest(ClusterManifest.parse(document).spec);
     const data = {
       namespace: 'default', cluster: 'demo', uid: '00000000-0000-4000-8000-000000000001', spec, plan: planFor(state, spec),
-      seenSeq: state.declared?.seq, dryRun: false, requestId: 'r1', requestHash: 'hash', actor: 'user/spec', connectionFaults: [],
+      seen: state, dryRun: false, requestId: 'r1', requestHash: 'hash', actor: 'user/spec', connectionFaults: [],
       upgrade: { upgradeId: 'u1' },
     };
     return manifests.decide(state, { type: 'ApplyManifest', data });

@@ -15,7 +15,7 @@ export const applyManifest = (state: ManifestState, spec: DeclaredSpec, requestI
     cluster: ADDRESS.cluster as ClusterName,
     spec,
     plan: planFor(state, spec),
-    seenSeq: state.declared?.seq,
+    seen: state,
     dryRun: false,
     uid: UID,
     requestId,

@@ -287,7 +287,7 @@ export class ManifestCommands {
           named,
           ...(adopts === undefined ? {} : { adopts }),
           ...(labels === undefined ? {} : { labels }),
-          seenSeq: state.declared?.seq,
+          seen: state,
           dryRun,
           uid: randomUUID() as ClusterUid,
           requestId: caller.commandId ?? randomUUID(),

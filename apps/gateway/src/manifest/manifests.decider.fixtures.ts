@@ -62,7 +62,7 @@ export class Log {
         ...named,
         spec,
         plan: planFor(this.state, spec),
-        seenSeq: this.state.declared?.seq,
+        seen: this.state,
         dryRun: false,
         uid,
         requestId: `r${this.seq}`,

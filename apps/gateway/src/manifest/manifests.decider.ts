@@ -68,8 +68,8 @@ export type ApplyManifest = Command<
     readonly adopts?: string;
     /** Of the cluster itself; absent: as they are. */
     readonly labels?: Labels;
-    /** `Declared.seq` that the spec was made from; undefined: there was no such cluster. */
-    readonly seenSeq: number | undefined;
+    /** The state that spec and plan were made from: while the cluster still has it, nothing is planned again. */
+    readonly seen: ManifestState;
     /** Everything is decided, and nothing recorded. */
     readonly dryRun: boolean;
     /** Of a new cluster. */
@@ -531,14 +531,18 @@ const changeFacts = (
   return unusable ?? [...facts, ...rollouts, ...holds, ...upgrade];
 };
 
+/** The cluster has changed since the caller saw it, so that something else was declared or something else follows. */
+const isOutdated = (state: ManifestState, { seen, spec, plan, named, releases }: ApplyManifest['data']): boolean =>
+  seen !== state &&
+  (seen.declared?.seq !== state.declared?.seq || !sameJson(plan, planFor(state, spec, named, releases)));
+
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {
-  const { cluster: name, namespace, seenSeq, spec, plan, named, dryRun } = command.data;
+  const { cluster: name, namespace, spec, dryRun } = command.data;
   const { cluster, declared } = state;
   const isDeleting = cluster.status === 'present' && cluster.phase === 'Deleting';
   if (isDeleting && (declared === undefined || !changesHooksAlone(declared.spec, spec)))
     return refuse('cluster.deleting', { cluster: name });
-  if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec, named, command.data.releases)))
-    return refuse('conflict.concurrent', { what: `${namespace}/${name}` });
+  if (isOutdated(state, command.data)) return refuse('conflict.concurrent', { what: `${namespace}/${name}` });
   const facts = declared === undefined ? create(state, command) : change(state, declared, command);
   return dryRun && !isRefusal(facts) ? nothing : facts;
 };

@@ -180,10 +180,19 @@ describe('a manifest that is applied', () => {
     const log = provisioned(pool('web', 3));
     const spec = declared(pool('web', 2));
     const plan = planFor(log.state, spec);
+    const seen = log.state;
     const [newest] = removalsOf(plan);
     log.say({ type: 'NodeRemovalRequested', data: { uid, node: newest } } as unknown as Fact);
-    expect(log.apply(spec, { plan })).toBe('conflict.concurrent');
-    expect(log.apply(spec, { seenSeq: 1 })).toBe('conflict.concurrent');
+    expect(log.apply(spec, { plan, seen })).toBe('conflict.concurrent');
+    expect(log.apply(spec, { seen: new Log().state })).toBe('conflict.concurrent');
+  });
+
+  it('is carried out although the cluster has changed since it was planned, if the same follows', () => {
+    const log = provisioned(pool('web', 3));
+    const spec = declared(pool('web', 2));
+    const asSeen = { plan: planFor(log.state, spec), seen: log.state };
+    log.say({ type: 'NodePressureChanged', data: { uid, node: 'demo-2', conditions: [] } } as unknown as Fact);
+    expect(typesOf(log.apply(spec, asSeen))).toEqual(['NodeRemovalRequested', 'ClusterSpecChanged']);
   });
 
   it('changes what a failure leads to before the machines have names, and asks for none again', () => {
