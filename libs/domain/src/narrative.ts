@@ -121,10 +121,9 @@ const fieldWords = ({ field, before, after }: ManifestChange): string => {
 const manifestWords = ({ spec, changes, changesLeftOut = 0 }: EventData<'ClusterSpecChanged'>): string =>
   changes === undefined
     ? spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'
-    : [
-        ...changes.map(fieldWords),
-        ...(changesLeftOut === 0 ? [] : [`${count(changesLeftOut, 'more change')}`]),
-      ].join('; ');
+    : [...changes.map(fieldWords), ...(changesLeftOut === 0 ? [] : [`${count(changesLeftOut, 'more change')}`])].join(
+        '; ',
+      );
 
 /** Descriptions of the steps of an etcd restore. */
 export const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {

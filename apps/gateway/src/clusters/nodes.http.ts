@@ -241,7 +241,8 @@ export class NodesHttp {
       address: path,
       location: operationLocation(path),
       isOver: isGone(node),
-      view: ({ ended, decided }) => removalStatus(node, ended, allowsEven ? '' : controlPlanesLeft(node, decided.state)),
+      view: ({ ended, decided }) =>
+        removalStatus(node, ended, allowsEven ? '' : controlPlanesLeft(node, decided.state)),
     });
   }
 
