@@ -1,5 +1,6 @@
 import type { ClusterView, RealmView, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@fairlead/testing';
 import { parse } from 'yaml';
 import { askNodes } from './system/issuer.js';
 import { labRealm, realmAdmin, signIn, type LabRealm } from './system/realm.js';
@@ -130,5 +131,55 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
       expect(JSON.stringify(events)).not.toContain(system.labAccess.token);
     },
     TIMEOUT_MS,
+  );
+
+  it(
+    'that Fairlead creates: platform users have access, services have clients, and manual changes are reverted [azimuth 1, azimuth 6, azimuth 7]',
+    async () => {
+      const team = { ...realm, issuerUrl: realm.issuerUrl.replace(/lab$/, 'team') };
+      const grafana = { name: 'grafana', url: 'https://grafana.example.org' };
+      const request = { provider: 'keycloak', ...team, clientSecret: system.labAccess.token, create: true };
+      expect((await system.call('PUT', '/ns/default/realms/team', request)).status).toBe(200);
+      const manifest = (services: readonly object[]) => ({
+        apiVersion: 'fairlead.dev/v1alpha1',
+        kind: 'Cluster',
+        metadata: { name: 'team' },
+        spec: {
+          serviceType: 'single',
+          controlPlane: { replicas: 1, ...machines },
+          pools: [{ name: 'web', replicas: 1, ...machines }],
+          authentication: { oidc: { usernameClaim: 'preferred_username', services } },
+        },
+      });
+      const path = '/ns/default/clusters/team';
+      expect((await system.call('PUT', `${path}/manifest`, manifest([grafana]))).status).toBe(202);
+      await system.until('team', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+      const ask = await realmAdmin(team, system.labAccess.token);
+      const { body: users } = await ask<{ id: string }>('group-by-path/platform-users');
+      const { body: alice } = await ask<{ id: string }>('users', 'POST', { username: 'alice' });
+      await ask(`users/${alice.id}/groups/${users.id}`, 'PUT');
+      const { body: kubeconfig } = await system.call<string>('GET', `${path}/kubeconfig/oidc`);
+      const { clusters } = parse(kubeconfig) as {
+        readonly clusters: { cluster: { server: string; 'certificate-authority-data': string } }[];
+      };
+      const { server, 'certificate-authority-data': data } = clusters[0]!.cluster;
+      const ca = Buffer.from(data, 'base64').toString();
+      expect(await askNodes(server, ca, await signIn(team, 'kube-default.team', 'alice'))).toBe(200);
+      expect(await askNodes(server, ca, await signIn(team, 'kube-default.team', 'bob'))).toBe(403);
+
+      const clientIds = async () =>
+        (await ask<readonly { clientId: string }[]>('clients')).body.map(({ clientId }) => clientId);
+      expect(await clientIds()).toContain('kube-default.team.grafana');
+      const [client] = (await ask<readonly { id: string }[]>('clients?clientId=kube-default.team.grafana')).body;
+      await ask(`clients/${client?.id}`, 'DELETE');
+      system.kill('infra-svc'); // It is put right at the next start, and at intervals.
+      await eventually(async () => (await clientIds()).includes('kube-default.team.grafana'), { withinMs: 60_000 });
+      await system.call('PUT', `${path}/manifest`, manifest([]));
+      await eventually(async () => !(await clientIds()).includes('kube-default.team.grafana'), { withinMs: 60_000 });
+      await system.call('DELETE', path);
+      await system.until('team', ({ type }) => type === 'ClusterDeleted', TIMEOUT_MS);
+      expect(await clientIds()).toEqual(['realm-management']);
+    },
+    TIMEOUT_MS * 2,
   );
 });

@@ -194,6 +194,10 @@ if (desired.includes('openstack')) {
   step("OpenStack's services (some minutes, once)", 'bash', command, ['openstack']);
   process.env.FAIRLEAD_OPENSTACK_ROOT = folder;
 }
+if (desired.includes('keycloak')) {
+  const command = [join(root, 'tools', 'keycloak', 'fetch.sh'), cacheOf(process.env)];
+  step('Keycloak (some minutes, once)', 'sh', command, ['keycloak']);
+}
 const catalogue = join(localMirror(process.env), 'catalogue.json');
 const releases = existsSync(catalogue) ? JSON.parse(readFileSync(catalogue, 'utf8')).releases : [];
 const needsMirror = desired.some((story) => !WITHOUT_MIRROR.includes(story));

@@ -1,6 +1,7 @@
 import { describe, jest } from '@jest/globals';
 import { describeUserSignIn } from '../../apps/gateway/src/auth/users.features.js';
-import { findKeycloak, startKeycloak, type Keycloak } from '../system/keycloak.js';
+import { describeKeycloak } from '../../apps/infra-svc/src/adapters/keycloak/keycloak.provider.features.js';
+import { findKeycloak, startKeycloak, startKeycloakForClusters, type Keycloak } from '../system/keycloak.js';
 
 jest.setTimeout(300_000);
 
@@ -8,4 +9,7 @@ const keycloak = await findKeycloak();
 if ('reason' in keycloak) process.stderr.write(`\n!!! NOT CHECKED with Keycloak: ${keycloak.reason}\n\n`);
 const when = 'reason' in keycloak ? describe.skip : describe;
 
-when('with Keycloak', () => describeUserSignIn(() => startKeycloak(keycloak as Keycloak)));
+when('with Keycloak', () => {
+  describe('users of Fairlead', () => describeUserSignIn(() => startKeycloak(keycloak as Keycloak)));
+  describe('clusters', () => describeKeycloak(() => startKeycloakForClusters(keycloak as Keycloak)));
+});

@@ -1,27 +1,25 @@
 import { cacheFolder, freePorts, LOOPBACK, Supervisor } from '@fairlead/embedded';
-import { lastWordsOf, runCommand } from '@fairlead/embedded/process';
+import { runCommand } from '@fairlead/embedded/process';
 import { CertificateAuthority } from '@fairlead/lab/testing/certificates';
 import { askOver, realmIssuer, type TestIssuer } from '@fairlead/lab/testing/issuer';
-import { digestOfFile } from '@fairlead/mirror';
 import { newFolder, removeFolder } from '@fairlead/testing';
+import type { TestRealm } from '../../apps/infra-svc/src/adapters/keycloak/keycloak.provider.features.js';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The SHA-256 is that of the archive that Maven got on 2026-11-29, whose SHA-1 is that of the registry. */
+/** As tools/keycloak/fetch.sh has it. */
 const VERSION = '26.0.7';
-const SHA256 = 'a6d770bbf55625781f1225a54a130839cdc1dd4ad5b3b4bbb18c9ac8bca8f8ae';
-const ARTIFACT = `org.keycloak:keycloak-quarkus-dist:${VERSION}:tar.gz`;
-const MAVEN_COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy';
-/** The first error; the last lines of Maven say where to read more. */
-const MAVEN_ERROR = /^\[ERROR\] (.{1,300})/m;
 const JAVA_MIN = 17;
 const REALM = 'company';
+const LAB = 'lab';
+const MASTER = 'master';
+/** The client of Fairlead for clusters, and its roles. */
+const CLIENT = 'fairlead';
+const MANAGES = ['manage-clients', 'manage-users', 'query-groups'];
 
 const MINUTE_MS = 60_000;
 const QUESTION_MS = MINUTE_MS;
-const DOWNLOAD_MS = 10 * MINUTE_MS;
-const PREPARATION_MS = 10 * MINUTE_MS;
 const START_MS = 10 * MINUTE_MS;
 
 /** A small heap and a quick start. */
@@ -35,47 +33,59 @@ export interface Keycloak {
   readonly home: string;
 }
 
-/** Fetched once, into the cache. Resolves to the reason if it cannot run here. */
+/** In the cache. Resolves to the reason if it cannot run here: stories have no network, so it is fetched before. */
 export const findKeycloak = async (): Promise<Keycloak | { readonly reason: string }> => {
   const java = await runCommand('java', ['-version'], { timeoutMs: QUESTION_MS });
   const major = Number(/version "(\d+)/.exec(java.stderr)?.[1] ?? 0);
   if (major < JAVA_MIN) return { reason: `there is no Java ${JAVA_MIN} or newer on this machine` };
   const home = join(cacheFolder(process.env, '.fairlead'), `keycloak-${VERSION}`);
-  if (existsSync(home)) return { home };
-  const partial = `${home}.${process.pid}.partial`;
-  mkdirSync(partial, { recursive: true });
+  return existsSync(home) ? { home } : { reason: `there is no ${home}; "npm run e2e:real -- keycloak" fetches it` };
+};
+
+interface Running {
+  readonly url: string;
+  readonly ca: string;
+  adminToken(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** A realm of a Keycloak of its own, set up for users of Fairlead. */
+export const startKeycloak = async (keycloak: Keycloak): Promise<TestIssuer> => {
+  const { url, ca, adminToken, stop } = await runKeycloak(keycloak);
   try {
-    const reason = await provide(partial);
-    if (reason !== undefined) return { reason };
-    if (!existsSync(home)) renameSync(join(partial, `keycloak-${VERSION}`), home);
-    return { home };
-  } finally {
-    rmSync(partial, { recursive: true });
+    await createRealm({ url, ca, adminToken }, REALM);
+    return await realmIssuer({ issuerUrl: `${url}/realms/${REALM}`, ca, stop }, adminToken);
+  } catch (error) {
+    await stop();
+    throw error;
   }
 };
 
-/** Resolves to the reason of a failure; to none on success. */
-const provide = async (folder: string): Promise<string | undefined> => {
-  const run = async (command: string, args: readonly string[], timeoutMs: number): Promise<string | undefined> => {
-    const result = await runCommand(command, args, { timeoutMs, cwd: folder, env: { ...process.env, ...JAVA } });
-    if (result.code === 0) return undefined;
-    return `${command}: ${MAVEN_ERROR.exec(result.stdout)?.[1] ?? lastWordsOf(result)}`;
-  };
-  const repository = `-Dmaven.repo.local=${join(folder, 'repository')}`;
-  const copy = ['-B', '-q', MAVEN_COPY, `-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${folder}`, repository];
-  const missing = await run('mvn', copy, DOWNLOAD_MS);
-  if (missing !== undefined) return missing;
-  const archive = `keycloak-quarkus-dist-${VERSION}.tar.gz`;
-  const { sha256 } = await digestOfFile(join(folder, archive));
-  if (sha256 !== SHA256) return `${archive}: its SHA-256 is ${sha256}, not the pinned ${SHA256}`;
-  return (
-    (await run('tar', ['-xzf', archive], PREPARATION_MS)) ??
-    (await run(`./keycloak-${VERSION}/bin/kc.sh`, ['build', '--db=dev-mem'], PREPARATION_MS))
-  );
+/** What Fairlead needs for clusters: a client that manages a realm, and one of the realm master that creates others. */
+export const startKeycloakForClusters = async (keycloak: Keycloak): Promise<TestRealm> => {
+  const running = await runKeycloak(keycloak);
+  const { url, ca, stop } = running;
+  try {
+    const clientSecret = randomUUID();
+    await createRealm(running, LAB);
+    const management = await clientIdOf(running, LAB, 'realm-management');
+    const roles = await Promise.all(
+      MANAGES.map((role) => admin(running, `${LAB}/clients/${management}/roles/${role}`)),
+    );
+    const manager = await createServiceAccount(running, LAB, clientSecret);
+    await admin(running, `${LAB}/users/${manager}/role-mappings/clients/${management}`, 'POST', roles);
+    const creator = await createServiceAccount(running, MASTER, clientSecret);
+    const creates = await admin(running, `${MASTER}/roles/create-realm`);
+    await admin(running, `${MASTER}/users/${creator}/role-mappings/realm`, 'POST', [creates]);
+    return { issuerUrl: `${url}/realms/${LAB}`, ca, clientId: CLIENT, clientSecret, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 };
 
-/** A realm of a Keycloak of its own, which listens on the loopback address, set up for Fairlead. */
-export const startKeycloak = async ({ home }: Keycloak): Promise<TestIssuer> => {
+/** Keycloak on the loopback address. */
+const runKeycloak = async ({ home }: Keycloak): Promise<Running> => {
   const folder = newFolder('keycloak');
   const supervisor = new Supervisor({ dataDir: folder, runName: 'keycloak' });
   const stop = async (): Promise<void> => {
@@ -118,9 +128,7 @@ export const startKeycloak = async ({ home }: Keycloak): Promise<TestIssuer> => 
       ready: (line) => line.includes('Listening on:'),
       readyTimeoutMs: START_MS,
     });
-    const adminToken = () => adminTokenAt(url, ca, administrator);
-    await createRealm(url, ca, await adminToken());
-    return await realmIssuer({ issuerUrl: `${url}/realms/${REALM}`, ca, stop }, adminToken);
+    return { url, ca, stop, adminToken: () => adminTokenAt(url, ca, administrator) };
   } catch (error) {
     await stop();
     throw error;
@@ -138,9 +146,32 @@ const adminTokenAt = async (
   return (JSON.parse(answer.text) as { readonly access_token: string }).access_token;
 };
 
-const createRealm = async (url: string, ca: string, token: string): Promise<void> => {
-  const headers = { authorization: `Bearer ${token}` };
-  const json = { realm: REALM, enabled: true };
-  const answer = await askOver(ca, `${url}/admin/realms`, { method: 'POST', headers, json });
-  if (answer.status !== 201) throw new Error(`the realm was not created: ${answer.status} ${answer.text}`);
+const createRealm = (running: Omit<Running, 'stop'>, realm: string): Promise<unknown> =>
+  admin(running, '', 'POST', { realm, enabled: true });
+
+/** Returns the id of the user of its service account. */
+const createServiceAccount = async (running: Running, realm: string, secret: string): Promise<string> => {
+  const client = { clientId: CLIENT, secret, publicClient: false, serviceAccountsEnabled: true };
+  await admin(running, `${realm}/clients`, 'POST', { ...client, standardFlowEnabled: false });
+  const id = await clientIdOf(running, realm, CLIENT);
+  return (await admin<{ readonly id: string }>(running, `${realm}/clients/${id}/service-account-user`)).id;
+};
+
+const clientIdOf = async (running: Running, realm: string, clientId: string): Promise<string> => {
+  const [client] = await admin<readonly { readonly id: string }[]>(running, `${realm}/clients?clientId=${clientId}`);
+  if (client === undefined) throw new Error(`the realm ${realm} has no client ${clientId}`);
+  return client.id;
+};
+
+const admin = async <Body>(
+  { url, ca, adminToken }: Omit<Running, 'stop'>,
+  path: string,
+  method = 'GET',
+  json?: unknown,
+): Promise<Body> => {
+  const headers = { authorization: `Bearer ${await adminToken()}` };
+  const sent = { method, headers, ...(json === undefined ? {} : { json }) };
+  const answer = await askOver(ca, `${url}/admin/realms${path === '' ? '' : `/${path}`}`, sent);
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return (answer.text === '' ? undefined : JSON.parse(answer.text)) as Body;
 };

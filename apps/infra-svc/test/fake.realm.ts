@@ -1,4 +1,4 @@
-import type { RealmProblem } from '@fairlead/contracts';
+import { serviceClientOf, type RealmProblem } from '@fairlead/contracts';
 import {
   RealmFailure,
   type DesiredIdentity,
@@ -6,7 +6,7 @@ import {
   type IdentityProviders,
 } from '../src/realms/realm.ports.js';
 
-type RealmOperation = 'open' | 'ensureGroup' | 'ensureClient' | 'deleteClient' | 'deleteGroup';
+type RealmOperation = 'open' | 'ensureGroup' | 'ensureClient' | 'ensureServices' | 'deleteClient' | 'deleteGroup';
 
 /** Called around every call to a realm. */
 export interface RealmHooks {
@@ -42,7 +42,11 @@ export class FakeRealm {
         this.ensure('ClientTaken', this.clients, clientId, uid);
         this.claims.set(clientId, groupsClaim);
       }),
-      deleteClient: around('deleteClient', ({ clientId, uid }) => this.delete(this.clients, clientId, uid)),
+      ensureServices: around('ensureServices', (desired) => this.ensureServices(desired)),
+      deleteClient: around('deleteClient', (desired) => {
+        this.ensureServices({ ...desired, services: [] });
+        this.delete(this.clients, desired.clientId, desired.uid);
+      }),
       deleteGroup: around('deleteGroup', ({ group, uid }) => this.delete(this.groups, group, uid)),
     };
     const provider: IdentityProvider = {
@@ -56,6 +60,19 @@ export class FakeRealm {
       },
     };
     return new Map([[provider.name, provider]]);
+  }
+
+  private ensureServices({ clientId, group, uid, services }: DesiredIdentity): void {
+    const clients = services.map(({ name }) => serviceClientOf({ clientId }, name));
+    const groups = services.map(({ name }) => `${group}/${name}`);
+    for (const name of groups) this.ensure('GroupTaken', this.groups, name, uid);
+    for (const name of clients) this.ensure('ClientTaken', this.clients, name, uid);
+    const isObsolete = (name: string, prefix: string, kept: readonly string[]): boolean =>
+      name.startsWith(prefix) && !kept.includes(name);
+    for (const name of this.clients.keys())
+      if (isObsolete(name, `${clientId}.`, clients)) this.delete(this.clients, name, uid);
+    for (const name of this.groups.keys())
+      if (isObsolete(name, `${group}/`, groups)) this.delete(this.groups, name, uid);
   }
 
   private failIfNotReady(name: string): void {

@@ -10,6 +10,7 @@ const REQUIRED_CLAIMS_MAX = 32;
 const ROLE_BINDINGS_MAX = 20;
 const GROUPS_MAX = 50;
 const SCOPES_MAX = 20;
+const SERVICES_MAX = 50;
 /** Fits a chain of certificates with large keys. */
 const CA_LENGTH_MAX = 32_768;
 
@@ -22,6 +23,7 @@ const ISSUER = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(\/[A-Za-z
 const PLAIN = /^[^\x00-\x1f\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s])?$/u;
 /** A scope-token of OAuth 2.0 (RFC 6749) that no program could parse as an option. */
 const SCOPE = /^[\x21\x23-\x2c\x2e-\x5b\x5d-\x7e][\x21\x23-\x5b\x5d-\x7e]*$/;
+const LABEL = /^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$/;
 const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
 
 const plain = (max: number) =>
@@ -58,6 +60,21 @@ export const IssuerAuthorities = z
 
 export const ClaimName = plain(NAME_LENGTH_MAX);
 
+/** A service whose users sign in at the realm of its cluster. */
+export const RealmService = z.strictObject({
+  name: z
+    .string()
+    .regex(LABEL, 'must be lowercase letters, digits and -, at most 40')
+    .describe('Its client is kube-<namespace>.<cluster>.<name>, its group /kube-<namespace>.<cluster>/<name>'),
+  url: z
+    .string()
+    .max(ISSUER_LENGTH_MAX)
+    .regex(ISSUER, 'must be an https URL without user, query and fragment')
+    .describe('Where browsers find it, and return to after the sign-in'),
+});
+export type RealmService = z.infer<typeof RealmService>;
+export const RealmServices = z.array(RealmService).max(SERVICES_MAX);
+
 /** The identity provider that issues the tokens. */
 const source = {
   issuerUrl: IssuerUrl,
@@ -73,6 +90,9 @@ const declaredSource = {
   accessRole: clusterRole
     .optional()
     .describe('With a realm: the ClusterRole of the group of the cluster. Left out: cluster-admin'),
+  services: RealmServices.optional().describe(
+    'With a realm: services that sign users in. Each gets a client, and a group below that of the cluster',
+  ),
   issuerUrl: source.issuerUrl.optional(),
   clientId: source.clientId.optional(),
   ca: source.ca,
@@ -151,16 +171,22 @@ const repeatedFaults = ({ roleBindings = [] }: Pick<Oidc, 'roleBindings'>): read
       : [],
   );
 
-type Source = Pick<DeclaredOidc, 'realm' | 'accessRole' | 'issuerUrl' | 'clientId' | 'ca'>;
+const repeatedServiceFaults = ({ services = [] }: Pick<DeclaredOidc, 'services'>): readonly Refusal[] =>
+  services.flatMap(({ name }, at) =>
+    services.findIndex((other) => other.name === name) < at
+      ? [refuse('cluster.oidc-service-repeated', { name }, `spec.authentication.oidc.services[${at}]`)]
+      : [],
+  );
+
+type Source = Pick<DeclaredOidc, 'realm' | 'accessRole' | 'services' | 'issuerUrl' | 'clientId' | 'ca'>;
 
 /** Issuer and client are either declared or taken from a realm. */
-const sourceFaults = ({ realm, accessRole, issuerUrl, clientId, ca }: Source): readonly Refusal[] => {
+const sourceFaults = ({ realm, accessRole, services, issuerUrl, clientId, ca }: Source): readonly Refusal[] => {
   const at = (field: string): string => `spec.authentication.oidc.${field}`;
   const [one] = Object.entries({ issuerUrl, clientId, ca }).filter(([, value]) => value !== undefined);
   if (one === undefined) return [];
-  if (realm !== undefined) return [refuse('cluster.oidc-realm', { field: one[0], other: 'realm' }, at(one[0]))];
-  if (accessRole !== undefined)
-    return [refuse('cluster.oidc-realm', { field: one[0], other: 'accessRole' }, at(one[0]))];
+  const [ofRealm] = Object.entries({ realm, accessRole, services }).filter(([, value]) => value !== undefined);
+  if (ofRealm !== undefined) return [refuse('cluster.oidc-realm', { field: one[0], other: ofRealm[0] }, at(one[0]))];
   const missing = issuerUrl === undefined ? 'issuerUrl' : clientId === undefined ? 'clientId' : undefined;
   return missing === undefined ? [] : [refuse('cluster.oidc-incomplete', { field: missing }, at(missing))];
 };
@@ -179,14 +205,29 @@ export const authenticationFaults = (
     oidc.issuerUrl === own
       ? [refuse('cluster.oidc-issuer', { issuerUrl: own }, 'spec.authentication.oidc.issuerUrl')]
       : [];
-  return [...sourceFaults(oidc), ...issuer, ...prefixFaults(oidc), ...repeatedFaults(oidc)];
+  return [
+    ...sourceFaults(oidc),
+    ...issuer,
+    ...prefixFaults(oidc),
+    ...repeatedFaults(oidc),
+    ...repeatedServiceFaults(oidc),
+  ];
 };
 
 const sameGroups = (groups: readonly string[]): readonly string[] => [...new Set(groups)].toSorted();
 
 /** Sorts what has no order, so that equal settings are equal as JSON. */
-export const completeOidc = ({ requiredClaims, scopes, roleBindings, ...oidc }: DeclaredOidc): DeclaredOidc => ({
+export const completeOidc = ({
+  requiredClaims,
+  scopes,
+  roleBindings,
+  services,
+  ...oidc
+}: DeclaredOidc): DeclaredOidc => ({
   ...oidc,
+  ...(services === undefined || services.length === 0
+    ? {}
+    : { services: services.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }),
   ...(requiredClaims === undefined || Object.keys(requiredClaims).length === 0
     ? {}
     : { requiredClaims: Object.fromEntries(Object.entries(requiredClaims).toSorted(([a], [b]) => (a < b ? -1 : 1))) }),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Namespace, RealmName, SecretRef } from './ids.js';
-import { ClaimName, IssuerAuthorities, IssuerUrl } from './authentication.js';
+import { ClaimName, IssuerAuthorities, IssuerUrl, RealmServices } from './authentication.js';
 import { paged } from './views/list.views.js';
 import { time } from './views/time.js';
 
@@ -20,13 +20,43 @@ const GROUP_LENGTH_MAX = 253;
 export const realmSecretRef = (namespace: string, realm: string): SecretRef =>
   SecretRef.parse(`gateway.realm.${namespace}.${realm}`);
 
-const KEYCLOAK_ISSUER = /^(.*)(\/realms\/[^/]+)$/;
+const KEYCLOAK_ISSUER = /^(.*)\/realms\/([^/]+)$/;
+const MASTER = 'master';
+/** Names that Fairlead gives to realms: they are the same in a path. */
+const CREATABLE = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
 
-/** The Admin API URL of a Keycloak realm; undefined: the issuer is not a Keycloak realm. */
-export const keycloakUrlsOf = (issuerUrl: string): { readonly admin: string } | undefined => {
+export interface KeycloakUrls {
+  /** The Admin API of the realm. */
+  readonly admin: string;
+  /** The Admin API of all realms. */
+  readonly realms: string;
+  /** The issuer of the realm whose clients may create others. */
+  readonly masterIssuer: string;
+  /** The name of the realm, if Fairlead may create one of that name. */
+  readonly creatable: string | undefined;
+}
+
+/** The URLs of a Keycloak realm; undefined: the issuer is not a Keycloak realm. */
+export const keycloakUrlsOf = (issuerUrl: string): KeycloakUrls | undefined => {
   const [, base, realm] = KEYCLOAK_ISSUER.exec(issuerUrl) ?? [];
-  return base === undefined || realm === undefined ? undefined : { admin: `${base}/admin${realm}` };
+  if (base === undefined || realm === undefined) return undefined;
+  return {
+    admin: `${base}/admin/realms/${realm}`,
+    realms: `${base}/admin/realms`,
+    masterIssuer: `${base}/realms/${MASTER}`,
+    creatable: realm !== MASTER && CREATABLE.test(realm) ? realm : undefined,
+  };
 };
+
+/** The group of a realm that Fairlead created whose members use every cluster. */
+export const PLATFORM_USERS = '/platform-users';
+/** The group of a realm that Fairlead created whose members manage its users and groups. */
+export const REALM_ADMINS = '/admins';
+const GROUP_PATH = /^\/[^\x00-\x1f\x7f-\x9f]+$/;
+const GroupPath = z
+  .string()
+  .max(GROUP_LENGTH_MAX)
+  .regex(GROUP_PATH, 'must be the path of a group, such as /platform-users');
 
 /** The settings of a realm, without its credential. */
 export const RealmSettings = z.strictObject({
@@ -34,15 +64,24 @@ export const RealmSettings = z.strictObject({
   issuerUrl: IssuerUrl,
   ca: IssuerAuthorities.optional(),
   clientId: ClaimName.describe('The client with a service account by which Fairlead manages clients and groups'),
+  create: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Fairlead creates the realm, with the groups platform-users and admins. The client is one of the realm master with the role create-realm',
+    ),
+  usersGroup: GroupPath.optional().describe(
+    'The group whose members have the access role on every cluster of the realm. Left out: /platform-users with create, otherwise none',
+  ),
 });
 export type RealmSettings = z.infer<typeof RealmSettings>;
 
-export const REALM_PROBLEMS = ['RealmUnreachable', 'RealmInvalid', 'CredentialRefused'] as const;
+export const REALM_PROBLEMS = ['RealmUnreachable', 'RealmInvalid', 'RealmTaken', 'CredentialRefused'] as const;
 /** Why a realm is not ready. */
 export const RealmProblem = z
   .enum(REALM_PROBLEMS)
   .describe(
-    'RealmUnreachable: it does not answer; RealmInvalid: it answers with something else than a realm does; CredentialRefused: it does not let Fairlead manage clients and groups',
+    'RealmUnreachable: it does not answer; RealmInvalid: it answers with something else than a realm does; RealmTaken: it was to be created, and is there; CredentialRefused: it does not let Fairlead manage clients and groups',
   );
 export type RealmProblem = z.infer<typeof RealmProblem>;
 
@@ -61,8 +100,14 @@ export const RealmClient = z.strictObject({
   clientId: ClaimName.describe('The client that users of the cluster sign in with'),
   group: z.string().min(1).max(GROUP_LENGTH_MAX).describe('The group with access to the cluster, as tokens name it'),
   groupsClaim: ClaimName.describe('The claim by which tokens for the client list the groups of their user'),
+  usersGroup: GroupPath.optional().describe('The group of the realm with access to every cluster; absent: none'),
+  services: RealmServices.optional().describe('Services with a client and a group of their own; absent: none'),
 });
 export type RealmClient = z.infer<typeof RealmClient>;
+
+/** The client of a service of a cluster: no name has a dot. */
+export const serviceClientOf = ({ clientId }: Pick<RealmClient, 'clientId'>, service: string): string =>
+  `${clientId}.${service}`;
 
 export const RealmPath = z.object({ namespace: Namespace, realm: RealmName });
 export type RealmPath = z.infer<typeof RealmPath>;

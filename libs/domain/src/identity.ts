@@ -4,10 +4,11 @@ import {
   type DeclaredOidc,
   type Oidc,
   type RealmClient,
+  type RealmService,
   without,
 } from '@fairlead/contracts';
 
-/** The default role of a cluster's group. */
+/** The default role of a cluster's group, and of the users' group of its realm. */
 export const DEFAULT_ACCESS_ROLE = 'cluster-admin';
 
 /** The realm settings that a manifest requires. */
@@ -15,13 +16,19 @@ export interface RealmSelection {
   /** null: the first registered realm of the namespace. */
   readonly realm: string | null;
   readonly groupsClaim: string;
+  /** Absent: none. */
+  readonly services?: readonly RealmService[];
 }
 
 /** null: the manifest has its own issuer, or none. */
 export const realmSelectionOf = (oidc: DeclaredOidc | undefined): RealmSelection | null =>
   oidc === undefined || oidc.issuerUrl !== undefined
     ? null
-    : { realm: oidc.realm ?? null, groupsClaim: oidc.groupsClaim };
+    : {
+        realm: oidc.realm ?? null,
+        groupsClaim: oidc.groupsClaim,
+        ...(oidc.services === undefined ? {} : { services: oidc.services }),
+      };
 
 /** A cluster's clients at identity providers. */
 export interface ClusterIdentity {
@@ -76,9 +83,14 @@ export const clientFor = ({ ready }: ClusterIdentity, selection: RealmSelection)
 export const isIdentityAwaited = (identity: ClusterIdentity, selection: RealmSelection | null): boolean =>
   selection !== null && clientFor(identity, selection) === undefined;
 
+/** Whether the realm has everything that is selected: also the services, for which no machine waits. */
+export const isIdentityCurrent = (identity: ClusterIdentity, selection: RealmSelection): boolean =>
+  JSON.stringify(clientFor(identity, selection)?.services ?? []) === JSON.stringify(selection.services ?? []) &&
+  !isIdentityAwaited(identity, selection);
+
 type Bindings = NonNullable<Oidc['roleBindings']>;
 
-/** Binds the cluster's group to its role, in addition to other groups. */
+/** Binds a group to its role, in addition to other groups. */
 const withAccess = (bindings: Bindings, clusterRole: string, group: string): Bindings => {
   const same = bindings.find((binding) => binding.clusterRole === clusterRole);
   const groups = [...new Set([...(same?.groups ?? []), group])].toSorted();
@@ -93,16 +105,21 @@ const withAccess = (bindings: Bindings, clusterRole: string, group: string): Bin
  */
 export const effectiveOidc = (declared: DeclaredOidc | undefined, identity: ClusterIdentity): Oidc | undefined => {
   if (declared === undefined) return undefined;
-  const { realm: _realm, accessRole = DEFAULT_ACCESS_ROLE, issuerUrl, clientId, ...rules } = declared;
+  const { realm: _realm, services: _services, accessRole = DEFAULT_ACCESS_ROLE, ...others } = declared;
+  const { issuerUrl, clientId, ...rules } = others;
   if (issuerUrl !== undefined && clientId !== undefined) return { issuerUrl, clientId, ...rules };
   const selection = realmSelectionOf(declared);
   const client = selection === null ? undefined : clientFor(identity, selection);
   if (client === undefined) return undefined;
+  const groups = [client.group, ...(client.usersGroup === undefined ? [] : [client.usersGroup])];
   return {
     issuerUrl: client.issuerUrl,
     clientId: client.clientId,
     ...rules,
     ...(client.ca === undefined ? {} : { ca: client.ca }),
-    roleBindings: withAccess(rules.roleBindings ?? [], accessRole, client.group),
+    roleBindings: groups.reduce(
+      (bindings: Bindings, group) => withAccess(bindings, accessRole, group),
+      rules.roleBindings ?? [],
+    ),
   };
 };

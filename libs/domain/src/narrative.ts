@@ -152,16 +152,16 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   AddonSecretDeleted: ({ name, secretName }) => `the add-on secret ${secretName} of namespace ${name} was deleted`,
   HookSecretRead: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was read`,
   HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
-  RealmRegistered: ({ name, realm, provider, issuerUrl }) =>
-    `the realm ${realm} of namespace ${name} was registered: ${provider} at ${issuerUrl}`,
+  RealmRegistered: ({ name, realm, provider, issuerUrl, create }) =>
+    `the realm ${realm} of namespace ${name} was registered${create === true ? ' to be created' : ''}: ${provider} at ${issuerUrl}`,
   RealmRemoved: ({ name, realm, abandoned = [] }) =>
     `the realm ${realm} of namespace ${name} was removed${abandoned.length === 0 ? '' : `, although ${abandoned.join(', ')} used it`}`,
   RealmReady: ({ name, realm }) => `the realm ${realm} of namespace ${name} is ready`,
   RealmNotReady: ({ name, realm, message }) => `the realm ${realm} of namespace ${name} is not ready: ${message}`,
   IdentityBlocked: ({ message }) => `the client for users to sign in with is not ready yet: ${message}`,
   IdentityRequested: ({ realm, clientId }) => `the client ${clientId} and its group are created at realm ${realm}`,
-  IdentityReady: ({ realm, clientId, group }) =>
-    `users sign in at realm ${realm} with the client ${clientId}, and the group ${group} has access`,
+  IdentityReady: ({ realm, clientId, group, usersGroup, services = [] }) =>
+    `users sign in at realm ${realm} with the client ${clientId}, and ${usersGroup === undefined ? `the group ${group} has` : `the groups ${group} and ${usersGroup} have`} access${services.length === 0 ? '' : `; so do users of the services ${services.map(({ name }) => name).join(', ')}`}`,
   EndpointBlocked: ({ message }) => `the name of the API cannot be reserved yet: ${message}`,
   EndpointReserved: ({ name }) => `the name ${name} is reserved for the API`,
   EndpointAvailable: ({ name }) => `the API is reached by ${name}`,

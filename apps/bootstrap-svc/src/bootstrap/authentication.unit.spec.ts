@@ -179,6 +179,21 @@ describe('authentication with a realm', () => {
     ]);
   });
 
+  it("grants the realm's group of users the same role, and is unchanged by services that sign users in [azimuth 6]", () => {
+    const users = { usersGroup: '/platform-users' };
+    const services = [{ name: 'grafana', url: 'https://grafana.example.org' }];
+    const of = (more: object): Fact => ({
+      type: 'IdentityReady',
+      data: { uid: UID, ...client('company'), ...users, ...more },
+    });
+    const facts = [...signedIn(rules, [of({})]), authorized(1, 'cluster-admin')];
+    expect(clusterAfter(...facts).authentication?.oidc?.roleBindings).toEqual([
+      { clusterRole: 'cluster-admin', groups: ['/kube-default.demo', '/platform-users'] },
+    ]);
+    const after = clusterAfter(...facts, declared({ ...rules, services }), of({ services }));
+    expect(after.authentication?.revision).toBe(1);
+  });
+
   it('is unchanged until the client exists at the realm of a later manifest', () => {
     const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin')];
     const moved = [...facts, declared({ ...rules, realm: 'company' as RealmName })];

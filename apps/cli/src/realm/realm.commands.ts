@@ -56,11 +56,14 @@ const addList = (parent: Command, io: Io): void => {
 
 const describeText = (item: RealmView): string => {
   const { namespace, name, provider, issuerUrl, clientId, ca, message, clusters, registeredTime } = item;
+  const { create, usersGroup } = item;
   return [
     `Realm ${name} of namespace ${namespace}`,
     `  provider: ${provider}`,
     `  issuer: ${issuerUrl}`,
-    `  managed by: client ${clientId}; its secret is sealed`,
+    `  managed by: client ${clientId}${create === true ? ' of the realm master' : ''}; its secret is sealed`,
+    ...(create === true ? ['  created by Fairlead, with the groups /platform-users and /admins'] : []),
+    ...(usersGroup === undefined ? [] : [`  users of every cluster: group ${usersGroup}`]),
     `  certificate: ${ca === undefined ? 'checked with the authorities of the hosts' : 'checked with authorities of its own'}`,
     `  registered: ${registeredTime}`,
     `  status: ${stateOf(item)}`,
@@ -91,6 +94,8 @@ interface RegisterOptions {
   readonly clientId: string;
   readonly secretFile?: string;
   readonly issuerCaFile?: string;
+  readonly create?: true;
+  readonly usersGroup?: string;
   readonly wait: boolean;
   readonly timeout: number;
 }
@@ -100,11 +105,15 @@ const addRegister = (parent: Command, io: Io): void => {
     usage: 'register <realm>',
     summary: 'Register an identity realm or replace its settings',
     description:
-      'Register a realm of an identity provider for the clusters of a namespace, or replace its settings, and wait until it is known whether it is ready. Fairlead makes a client and a group for each cluster there, by a client with a service account, which needs the roles manage-clients, manage-users and query-groups of the realm. Its secret is sealed by the server and never shown again; left out, the one that there is stays.',
+      'Register a realm of an identity provider for the clusters of a namespace, or replace its settings, and wait until it is known whether it is ready. Fairlead makes a client and a group for each cluster there, by a client with a service account, which needs the roles manage-clients, manage-users and query-groups of the realm. Its secret is sealed by the server and never shown again; left out, the one that there is stays. With --create, Fairlead creates the realm with the groups platform-users and admins, by a client of the realm master with the role create-realm.',
     examples: [
       [
         'fairlead realm register company --issuer https://id.example.org/realms/team --client-id fairlead --secret-file realm.secret',
         'Register a realm of Keycloak',
+      ],
+      [
+        'fairlead realm register team --create --issuer https://id.example.org/realms/team --client-id fairlead --secret-file keycloak.secret',
+        'Create a realm of Keycloak for the namespace',
       ],
     ],
   })
@@ -115,6 +124,8 @@ const addRegister = (parent: Command, io: Io): void => {
     .requiredOption('--client-id <id>', 'the client by which Fairlead manages clients and groups')
     .option('--secret-file <file>', 'file with the secret of that client; - reads standard input')
     .option('--issuer-ca-file <file>', "file with the authorities of the issuer's certificate, PEM")
+    .option('--create', 'create the realm, by a client of the realm master that may')
+    .option('--users-group <path>', 'the group whose members use every cluster; with --create /platform-users')
     .option('--wait', 'wait until it is known whether the realm is ready (default)', true)
     .option('--no-wait', 'exit when the request is accepted')
     .addOption(
@@ -122,7 +133,7 @@ const addRegister = (parent: Command, io: Io): void => {
     )
     .action(
       runs(io, async (session, name: string, options: RegisterOptions) => {
-        const { provider, issuer: issuerUrl, clientId, secretFile, issuerCaFile } = options;
+        const { provider, issuer: issuerUrl, clientId, secretFile, issuerCaFile, create, usersGroup } = options;
         const clientSecret = secretFile === undefined ? undefined : await read(secretFile, io, 'secret');
         const ca = issuerCaFile === undefined ? undefined : await read(issuerCaFile, io, 'certificate');
         const { data: registered } = await session.api.put(
@@ -135,6 +146,8 @@ const addRegister = (parent: Command, io: Io): void => {
               clientId,
               ...(ca === undefined ? {} : { ca: `${ca}\n` }),
               clientSecret,
+              ...(create === true ? { create } : {}),
+              ...(usersGroup === undefined ? {} : { usersGroup }),
             },
           },
         );

@@ -74,6 +74,17 @@ describe('fairlead realm', () => {
     ]);
   });
 
+  it('register has a realm created, and describe says what it has then', async () => {
+    const made = view({ create: true, usersGroup: '/platform-users' });
+    gateway.on('PUT', REALM, { body: made });
+    gateway.on('GET', REALM, { body: made });
+    await register('--secret-file', secretFile(), '--create', '--users-group', '/staff');
+    expect(gateway.asked('PUT', REALM)[0]?.body).toMatchObject({ create: true, usersGroup: '/staff' });
+    const { stdout } = await realm('describe', 'company');
+    expect(stdout).toContain('created by Fairlead');
+    expect(stdout).toContain('group /platform-users');
+  });
+
   it('list and describe print the states of realms, as text and as JSON', async () => {
     const items = [view(), view({ name: 'other', state: 'NotReady', reason: 'RealmUnreachable', message: 'away' })];
     gateway.on('GET', REALMS, { body: { kind: 'RealmList', items } });

@@ -193,14 +193,15 @@ export class Issuer {
   }
 
   /** The groups of the user as the issuer sees them now; undefined: the token is no longer active. */
-  private introspect(token: string, { groups }: User): Promise<readonly string[] | undefined> {
+  private introspect(token: string, user: User): Promise<readonly string[] | undefined> {
     const ask = async (): Promise<readonly string[] | undefined> => {
       const { configuration } = await this.open();
       const answer = await this.asked(() => oidc.tokenIntrospection(configuration, token));
       if (answer === undefined) throw new IssuerUnavailable('it does not introspect tokens for this client');
       if (!answer.active) return undefined;
+      if (configuration.serverMetadata().userinfo_endpoint !== undefined) return this.groupsNow(token, user);
       const claim = answer[this.required.groupsClaim];
-      return claim === undefined ? groups : mappedGroups(claim, this.required);
+      return claim === undefined ? user.groups : mappedGroups(claim, this.required);
     };
     const before = this.introspected.get(token);
     if (before !== undefined) return before;
@@ -208,6 +209,16 @@ export class Issuer {
     this.introspected.set(token, asked);
     asked.catch(() => this.introspected.delete(token));
     return asked;
+  }
+
+  /**
+   * From UserInfo: introspection may answer with the groups with which the token was issued, as Keycloak does. A user
+   * without groups has no such claim there. undefined: the token opens it no more, or was issued without `openid`.
+   */
+  private async groupsNow(token: string, { subject }: User): Promise<readonly string[] | undefined> {
+    const { configuration } = await this.open();
+    const claims = await this.asked(() => oidc.fetchUserInfo(configuration, token, subject));
+    return claims === undefined ? undefined : mappedGroups(claims[this.required.groupsClaim], this.required);
   }
 
   /** What the issuer answers; undefined: it refuses. */
@@ -302,6 +313,7 @@ const OTHER_ANSWER: ReadonlySet<string> = new Set([
 const isRefusal = (error: unknown): boolean => {
   if (error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError)
     return !CLIENT_AT_FAULT.has(error.error);
+  if (error instanceof oidc.WWWAuthenticateChallengeError) return error.status === 401 || error.status === 403;
   return error instanceof oidc.ClientError && OTHER_ANSWER.has(error.code ?? '');
 };
 

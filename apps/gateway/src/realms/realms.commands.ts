@@ -2,6 +2,7 @@ import {
   isRefusal,
   keycloakUrlsOf,
   namespaceStream,
+  PLATFORM_USERS,
   REALM_SECRETS_OWNER,
   realmSecretRef,
   refuse,
@@ -29,12 +30,15 @@ export class RealmCommands {
 
   async register(
     { namespace, realm }: RealmPath,
-    { clientSecret, ...settings }: RealmRequest,
+    { clientSecret, ...requested }: RealmRequest,
     caller: Caller,
   ): Promise<Decided<RealmsState>> {
-    const { issuerUrl, ca } = settings;
-    if (keycloakUrlsOf(issuerUrl) === undefined)
-      throw new RefusalError(refuse('realm.issuer-invalid', { issuerUrl }, 'issuerUrl'));
+    const { issuerUrl, ca, create } = requested;
+    const urls = keycloakUrlsOf(issuerUrl);
+    if (urls === undefined) throw new RefusalError(refuse('realm.issuer-invalid', { issuerUrl }, 'issuerUrl'));
+    if (create === true && urls.creatable === undefined)
+      throw new RefusalError(refuse('realm.not-creatable', { issuerUrl }, 'issuerUrl'));
+    const settings = create === true ? { usersGroup: PLATFORM_USERS, ...requested } : requested;
     const reason = ca === undefined ? undefined : certificateFault(ca);
     if (reason !== undefined) throw new RefusalError(refuse('realm.ca-invalid', { reason }, 'ca'));
     const secretRef = realmSecretRef(namespace, realm);

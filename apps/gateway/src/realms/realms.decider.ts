@@ -41,7 +41,10 @@ const register = (realms: NonNullable<RealmsState>, { data }: RegisterRealm): re
     return refuse('realm.would-move', { realm, clusters: usedBy.join(', '), issuerUrl: before.issuerUrl }, 'issuerUrl');
   // Another certificate authority lets another server stand for the same address.
   const isSame =
-    before?.issuerUrl === settings.issuerUrl && before.clientId === settings.clientId && before.ca === settings.ca;
+    before?.issuerUrl === settings.issuerUrl &&
+    before.clientId === settings.clientId &&
+    before.ca === settings.ca &&
+    before.create === settings.create; // That client is of another realm.
   if (!sealed && !isSame) {
     const { clientId, issuerUrl } = settings;
     return refuse('realm.secret-missing', { realm, clientId, issuerUrl }, 'clientSecret');

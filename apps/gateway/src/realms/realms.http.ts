@@ -74,12 +74,13 @@ export class RealmsHttp {
     records: 'work',
     summary: 'Register an identity realm, or replace its settings',
     description:
-      'clientSecret is sealed and never returned. infra-svc then looks whether the realm is ready; clusters that wait for it go on by themselves.',
+      'clientSecret is sealed and never returned. infra-svc then creates the realm if that is requested, and looks whether it is ready; clusters that wait for it go on by themselves.',
     answers: [{ status: 200, description: 'It is registered', schema: RealmView }],
     refusals: [
       'namespace.unknown',
       'realm.not-found',
       'realm.issuer-invalid',
+      'realm.not-creatable',
       'realm.ca-invalid',
       'realm.secret-missing',
       'realm.would-move',
@@ -108,7 +109,7 @@ export class RealmsHttp {
     tag: 'namespaces',
     records: 'end',
     summary: 'Delete an identity realm that no cluster uses',
-    description: 'Nothing is deleted at the identity provider.',
+    description: 'Nothing is deleted at the identity provider, also not a realm that Fairlead created.',
     answers: [{ status: 200, description: 'It is gone, and its credential too', schema: StatusView }],
     refusals: ['namespace.unknown', 'realm.not-found', 'realm.in-use', 'conflict.concurrent'],
   })

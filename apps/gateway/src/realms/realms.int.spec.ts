@@ -93,6 +93,24 @@ describe('a realm of a namespace', () => {
     expect((await put('/ns/nowhere/realms/company')).body.reason).toBe('namespace.unknown');
   });
 
+  it('is created by Fairlead where that is requested, with a group of users, and needs the secret of another client then', async () => {
+    const { clientSecret: _secret, ...without } = BODY;
+    expect((await put(COMPANY, { ...without, create: true })).body.reason).toBe('realm.secret-missing');
+    for (const name of ['master', 'a%20b', 'a.b'])
+      expect(
+        (await put(`${REALMS}/new`, { ...BODY, create: true, issuerUrl: `https://id.example.org/realms/${name}` }))
+          .body,
+      ).toMatchObject({ reason: expect.stringMatching(/realm\.not-creatable|request/) });
+    const team = `${REALMS}/team`;
+    expect((await put(team, { ...BODY, create: true })).body).toMatchObject({
+      create: true,
+      usersGroup: '/platform-users',
+    });
+    expect((await put(team, { ...without, create: true, usersGroup: '/staff' })).body.usersGroup).toBe('/staff');
+    expect((await put(team, { ...BODY, usersGroup: 'no-path' })).status).toBe(400);
+    await gateway.ask('DELETE', team);
+  });
+
   it('is not found under what cannot be a name', async () => {
     const { status, body } = await gateway.ask<ErrorView>('GET', `${REALMS}/Not_a_name`);
     expect([status, body.reason]).toEqual([404, 'realm.not-found']);

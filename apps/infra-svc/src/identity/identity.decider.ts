@@ -32,12 +32,9 @@ const decide = (state: Identity, command: IdentityCommand): readonly IdentityFac
     }
     case 'RecordReady': {
       const { uid, ...client } = command.data;
-      if (
-        stage !== 'accepted' ||
-        !sameClient(identity.held[client.realm], client) ||
-        sameClient(identity.ready, client)
-      )
-        return nothing;
+      // It is recorded again when what blocked it has ended.
+      const isKnown = sameClient(identity.ready, client) && identity.blocked?.realm !== client.realm;
+      if (stage !== 'accepted' || !sameClient(identity.held[client.realm], client) || isKnown) return nothing;
       return [{ type: 'IdentityReady', data: { uid, ...client } }];
     }
     case 'RecordRelease':

@@ -6,7 +6,7 @@ import { RealmLooks } from '../realms/looks.effects.js';
 import { RealmFailure, type DesiredIdentity } from '../realms/realm.ports.js';
 import { RegisteredRealms, type KnownRealm } from '../realms/realms.effects.js';
 import { sameClient, type IdentityCommand } from './identity.decider.js';
-import { DELETE_IDENTITY, ENSURE_IDENTITY, type IdentityData } from './identity.reconciler.js';
+import { DELETE_IDENTITY, ENSURE_IDENTITY, FOLLOW_IDENTITY, type IdentityData } from './identity.reconciler.js';
 import type { Identity, PresentIdentity } from './identity.state.js';
 
 export type IdentityTask = TaskContext<Identity, IdentityCommand, IdentityData>;
@@ -30,6 +30,8 @@ export const AGAIN_MS = { min: 4_000, max: 8_000 };
 /** Not urgent: a realm that does not delete its resources. */
 const DELETION_AGAIN_MS = { min: 20_000, max: 40_000 };
 const BUSY_AGAIN_MS = 1_000;
+/** How soon manual changes at an identity provider are put right, which tells of none. */
+export const FOLLOW_AGAIN_MS = { min: 240_000, max: 360_000 };
 
 const spread = (uid: string, { min, max }: typeof AGAIN_MS): number => min + (fnv1a32(uid) % (max - min));
 
@@ -42,9 +44,12 @@ const presentOf = ({ state, key }: Pick<IdentityTask, 'state' | 'key'>): Present
 const nameOf = ({ namespace, cluster }: Pick<IdentityTask, 'namespace' | 'cluster'>): string =>
   `kube-${namespace}.${cluster}`;
 
-const desiredOf = (task: IdentityTask, { clientId, group, groupsClaim }: RealmClient): DesiredIdentity => {
+const desiredOf = (
+  task: IdentityTask,
+  { clientId, group, groupsClaim, services = [] }: RealmClient,
+): DesiredIdentity => {
   const { namespace, cluster } = task;
-  return { namespace, cluster, uid: presentOf(task).uid, clientId, group, groupsClaim };
+  return { namespace, cluster, uid: presentOf(task).uid, clientId, group, groupsClaim, services };
 };
 
 const notFound = (namespace: string, { realm }: RealmSelection): string =>
@@ -52,7 +57,7 @@ const notFound = (namespace: string, { realm }: RealmSelection): string =>
     ? `the namespace ${namespace} has no realm. Register one with "fairlead realm register"`
     : `the namespace ${namespace} has no realm ${realm}. Register it with "fairlead realm register ${realm}"`;
 
-/** Creates the client and the group of a cluster at its realm, and deletes them with the cluster. */
+/** Creates the clients and the groups of a cluster at its realm, keeps them so, and deletes them with the cluster. */
 @Controller()
 export class IdentityEffects {
   constructor(
@@ -62,7 +67,7 @@ export class IdentityEffects {
 
   @OnTask(ENSURE_IDENTITY, IDENTITY_POLICY)
   async ensureIdentity(task: IdentityTask): Promise<RequeueAfter | undefined> {
-    const { uid, selection } = presentOf(task);
+    const { selection } = presentOf(task);
     if (selection === null) return undefined;
     const realm = await this.chosen(task, selection);
     if (realm === undefined) {
@@ -73,6 +78,25 @@ export class IdentityEffects {
         AGAIN_MS,
       );
     }
+    return this.ensure(task, realm, selection);
+  }
+
+  /** Also at every start of the service. A realm that was deleted by force keeps what it has. */
+  @OnTask(FOLLOW_IDENTITY, IDENTITY_POLICY)
+  async followIdentity(task: IdentityTask): Promise<RequeueAfter | undefined> {
+    const { uid, selection, identity } = presentOf(task);
+    if (selection === null || identity.ready === undefined) return undefined;
+    const realm = await this.realms.one(task.namespace, identity.ready.realm);
+    const again = realm === undefined ? undefined : await this.ensure(task, realm, selection);
+    return again ?? task.requeueAfter(spread(uid, FOLLOW_AGAIN_MS), 'the identity provider tells of no change');
+  }
+
+  private async ensure(
+    task: IdentityTask,
+    realm: KnownRealm,
+    selection: RealmSelection,
+  ): Promise<RequeueAfter | undefined> {
+    const { uid } = presentOf(task);
     if (await isAtWork(task, `${DELETE_IDENTITY}/${realm.name}`)) return task.requeueAfter(BUSY_AGAIN_MS, 'deleting');
     return this.unlessFailed(task, realm, AGAIN_MS, async () => {
       const session = await this.looks.open(realm, task.cause);
@@ -85,6 +109,7 @@ export class IdentityEffects {
       const desired = desiredOf(task, client);
       await session.ensureGroup(desired, task.signal);
       await session.ensureClient(desired, task.signal);
+      await session.ensureServices(desired, task.signal);
       await task.record({ type: 'RecordReady', data: { uid, ...client } });
       return undefined;
     });
@@ -96,7 +121,8 @@ export class IdentityEffects {
     const { uid, identity } = presentOf(task);
     const client = identity.held[task.data.realm ?? ''];
     if (client === undefined) return undefined;
-    if (await isAtWork(task, ENSURE_IDENTITY)) return task.requeueAfter(BUSY_AGAIN_MS, 'it is being made');
+    if ((await isAtWork(task, ENSURE_IDENTITY)) || (await isAtWork(task, FOLLOW_IDENTITY)))
+      return task.requeueAfter(BUSY_AGAIN_MS, 'it is being made');
     const realm = await this.realms.one(task.namespace, client.realm);
     if (realm === undefined) {
       await task.record({ type: 'RecordRelease', data: { uid, realm: client.realm, left: true } });
@@ -162,8 +188,18 @@ const isAtWork = async (task: IdentityTask, key: string): Promise<boolean> =>
 const isHeld = (state: Identity, uid: string, client: RealmClient): boolean =>
   state.stage !== 'absent' && state.uid === uid && sameClient(state.identity.held[client.realm], client);
 
-const clientAt = (task: IdentityTask, realm: KnownRealm, { groupsClaim }: RealmSelection): RealmClient => {
-  const { name, issuerUrl, ca } = realm;
+const clientAt = (task: IdentityTask, realm: KnownRealm, selection: RealmSelection): RealmClient => {
+  const { name, issuerUrl, ca, usersGroup } = realm;
+  const { groupsClaim, services } = selection;
   const clientId = nameOf(task);
-  return { realm: name, issuerUrl, ...(ca === undefined ? {} : { ca }), clientId, group: `/${clientId}`, groupsClaim };
+  return {
+    realm: name,
+    issuerUrl,
+    ...(ca === undefined ? {} : { ca }),
+    clientId,
+    group: `/${clientId}`,
+    groupsClaim,
+    ...(usersGroup === undefined ? {} : { usersGroup }),
+    ...(services === undefined ? {} : { services: [...services] }),
+  };
 };

@@ -1,9 +1,11 @@
-import { isIdentityAwaited } from '@fairlead/domain';
+import { fnv1a32 } from '@fairlead/contracts';
+import { isIdentityCurrent } from '@fairlead/domain';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { identity, type IdentityCommand, type IdentityFact } from './identity.decider.js';
 import { unneededIn, type Identity } from './identity.state.js';
 
 export const ENSURE_IDENTITY = 'EnsureIdentity';
+export const FOLLOW_IDENTITY = 'FollowIdentity';
 export const DELETE_IDENTITY = 'DeleteIdentity';
 
 /** One group for all identity providers: if they hang, they use no more workers than one connection. */
@@ -24,8 +26,13 @@ const tasksOf = (state: Identity): readonly Task[] => {
     const data: IdentityData = { realm };
     return { type: DELETE_IDENTITY, key: `${DELETE_IDENTITY}/${realm}`, reason, data, groups: GROUPS };
   });
-  if (stage !== 'accepted' || selection === null || !isIdentityAwaited(has, selection)) return deletions;
-  const key = `${ENSURE_IDENTITY}/${selection.realm ?? 'first'}/${selection.groupsClaim}`;
+  if (stage !== 'accepted' || selection === null) return deletions;
+  if (isIdentityCurrent(has, selection)) {
+    const why = 'what someone changes at the identity provider is put right';
+    return [...deletions, { type: FOLLOW_IDENTITY, key: FOLLOW_IDENTITY, reason: why, data: {}, groups: GROUPS }];
+  }
+  const services = selection.services === undefined ? '' : `/${fnv1a32(JSON.stringify(selection.services))}`;
+  const key = `${ENSURE_IDENTITY}/${selection.realm ?? 'first'}/${selection.groupsClaim}${services}`;
   const reason = `users are to sign in at ${selection.realm === null ? 'a realm of the namespace' : `realm ${selection.realm}`}`;
   return [...deletions, { type: ENSURE_IDENTITY, key, reason, data: {}, groups: GROUPS }];
 };
@@ -33,7 +40,7 @@ const tasksOf = (state: Identity): readonly Task[] => {
 /** A cluster has its client at a realm before its machines are requested, until it is deleted. */
 export const identityReconciler: Reconciler<Identity, IdentityCommand, IdentityFact> = {
   name: 'identity',
-  version: 1,
+  version: 2,
   context: 'identity',
   decider: identity,
   generation: (state) => (state.stage === 'absent' ? '' : state.uid),

@@ -12,6 +12,8 @@ const LIMIT_MS = 600_000;
 const seeds = Array.from({ length: SEEDS }, (_, index) => SEED_FIRST + index);
 /** Large, because a waiting cluster is checked repeatedly. */
 const WAITING_STEPS_MAX = 400;
+/** What someone changes at the realm is looked for again and again. */
+const STEPS_MAX = 2_000;
 
 const begin = async (simulation: Simulation): Promise<void> => {
   const namespace = { name: 'default' as never, description: '' };
@@ -22,9 +24,9 @@ const begin = async (simulation: Simulation): Promise<void> => {
 
 const register = (simulation: Simulation): Promise<void> => simulation.say(ownNamespaceStream, realm('company'));
 
-const request = async (simulation: Simulation): Promise<void> => {
+const request = async (simulation: Simulation, oidc: Parameters<typeof declared>[0] = {}): Promise<void> => {
   await simulation.say(requestStream, requested());
-  await simulation.say(requestStream, declared({}));
+  await simulation.say(requestStream, declared(oidc));
 };
 
 const dismantle = async (simulation: Simulation): Promise<void> => {
@@ -35,13 +37,22 @@ const dismantle = async (simulation: Simulation): Promise<void> => {
 
 const count = (types: readonly string[], type: string): number => types.filter((one) => one === type).length;
 
-const ofIdentity = (simulation: Simulation): readonly string[] =>
-  typesOf(simulation.log, UID).filter((type) => type.startsWith('Identity') && type !== 'IdentityBlocked');
+const repeated = <One>(all: readonly One[]): readonly One[] => all.filter((one, at) => one === all[at - 1]);
 
-/** Lost calls to the realm are reasons to wait, and each is stated once until the reason changes. */
-const expectFewBlocks = (simulation: Simulation): void => {
-  const reasons = simulation.log.events.flatMap((event) => (event.type === 'IdentityBlocked' ? event.data.reason : []));
-  expect(reasons.filter((reason, at) => reason === reasons[at - 1])).toEqual([]);
+/** Without those that state again that nothing blocks. */
+const ofIdentity = (simulation: Simulation): readonly string[] => {
+  const types = typesOf(simulation.log, UID).filter(
+    (type) => type.startsWith('Identity') && type !== 'IdentityBlocked',
+  );
+  return types.filter((type, at) => type !== 'IdentityReady' || type !== types[at - 1]);
+};
+
+/** Lost calls to the realm are reasons to wait. Each is stated once until it ends or another one takes its place. */
+const expectFewStatements = (simulation: Simulation): void => {
+  const statements = simulation.log.events.flatMap((event) =>
+    event.type === 'IdentityBlocked' ? event.data.reason : event.type === 'IdentityReady' ? event.type : [],
+  );
+  expect(repeated(statements)).toEqual([]);
 };
 
 describe(`over ${SEEDS} seeds of lost calls, duplicate deliveries, disorder and crashes`, () => {
@@ -61,13 +72,40 @@ describe(`over ${SEEDS} seeds of lost calls, duplicate deliveries, disorder and 
           expect([seed, ofIdentity(simulation)]).toEqual([seed, []]);
           await register(simulation);
         }
-        await simulation.run();
+        await simulation.run(STEPS_MAX);
         const types = typesOf(simulation.log, UID);
         expect([seed, ofIdentity(simulation)]).toEqual([seed, ['IdentityRequested', 'IdentityReady']]);
         expect([seed, simulation.realm.made, [...simulation.realm.clients]]).toEqual([seed, [CLIENT], [[CLIENT, UID]]]);
         expect([seed, [...simulation.realm.groups]]).toEqual([seed, [[`/${CLIENT}`, UID]]]);
         expect(types.indexOf('VmsPlanned')).toBeGreaterThan(types.indexOf('IdentityReady'));
-        expectFewBlocks(simulation);
+        expectFewStatements(simulation);
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'a cluster has the clients and groups of the services that its manifest names last, whatever someone deletes at the realm [azimuth 7]',
+    async () => {
+      const service = (name: string) => ({ name, url: `https://${name}.example.org` });
+      for (const seed of seeds) {
+        const simulation = new Simulation(seed);
+        const { clients, groups } = simulation.realm;
+        await begin(simulation);
+        await register(simulation);
+        await request(simulation, { services: [service('grafana'), service('wiki')] });
+        await simulation.run(simulation.below(1_200));
+        await simulation.say(requestStream, declared({ services: [service('wiki')] }, 2));
+        await simulation.run(simulation.below(1_200));
+        for (const items of [clients, groups]) items.delete([...items.keys()][simulation.below(4)] ?? '');
+        await simulation.run(STEPS_MAX);
+        simulation.troubles = CALM;
+        await simulation.run(STEPS_MAX);
+        expect([seed, [...clients.keys()].toSorted(), [...groups.keys()].toSorted()]).toEqual([
+          seed,
+          [CLIENT, `${CLIENT}.wiki`],
+          [`/${CLIENT}`, `/${CLIENT}/wiki`],
+        ]);
       }
     },
     LIMIT_MS,

@@ -163,6 +163,67 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.realm.clients.size).toBe(1);
   });
 
+  const grafana = { name: 'grafana', url: 'https://grafana.example.org' };
+  const wiki = { name: 'wiki', url: 'https://wiki.example.org' };
+
+  it('has a client and a group for each service, which change with the manifest and are deleted with the cluster [azimuth 7]', async () => {
+    await register('company');
+    await create({ services: [grafana] });
+    expect(story.last('IdentityReady')).toMatchObject({ clientId: CLIENT, services: [grafana] });
+    const names = () => [...story.realm.clients.keys(), ...story.realm.groups.keys()].toSorted();
+    const of = (service: string) => [`/${CLIENT}/${service}`, `${CLIENT}.${service}`];
+    const own = [`/${CLIENT}`, CLIENT];
+    expect(names()).toEqual([...own, ...of('grafana')].toSorted());
+    await story.request(declared({ services: [grafana, wiki] }, 2));
+    expect(names()).toEqual([...own, ...of('grafana'), ...of('wiki')].toSorted());
+    await story.request(declared({ services: [wiki] }, 3));
+    expect(names()).toEqual([...own, ...of('wiki')].toSorted());
+    expect([count('IdentityReady'), count('VmsPlanned')]).toEqual([3, 1]);
+    await dismantle();
+    expect(names()).toEqual([]);
+  });
+
+  it('says why a service of a running cluster has no client, and goes on when the cause has ended', async () => {
+    await register('company');
+    await create({});
+    story.realm.clients.set(`${CLIENT}.grafana`, 'another');
+    await story.request(declared({ services: [grafana] }, 2));
+    expect(story.last('IdentityBlocked')).toMatchObject({ realm: 'company', reason: 'ClientTaken' });
+    story.realm.clients.delete(`${CLIENT}.grafana`);
+    await story.wait();
+    expect(story.last('IdentityReady').services).toEqual([grafana]);
+  });
+
+  it('is put right when someone has changed it at the provider, in time and at a start of the service [azimuth 28]', async () => {
+    await register('company');
+    await create({ services: [grafana] });
+    const before = story.types().length;
+    story.realm.clients.delete(CLIENT);
+    story.realm.groups.delete(`/${CLIENT}/grafana`);
+    await story.wait();
+    expect([story.realm.clients.get(CLIENT), story.realm.groups.get(`/${CLIENT}/grafana`)]).toEqual([UID, UID]);
+    expect(story.types()).toHaveLength(before);
+  });
+
+  it('says when its realm cannot be used any more, and when it can again, each once', async () => {
+    await register('company');
+    await create({});
+    story.realm.problem = 'RealmUnreachable';
+    for (let round = 0; round < 3; round += 1) await story.wait();
+    expect([count('IdentityBlocked'), count('IdentityReady')]).toEqual([1, 1]);
+    story.realm.problem = undefined;
+    for (let round = 0; round < 3; round += 1) await story.wait();
+    expect([count('IdentityBlocked'), count('IdentityReady')]).toEqual([1, 2]);
+  });
+
+  it("has the realm's group of users and its authorities also where these came later", async () => {
+    await register('company');
+    await create({});
+    await register('company', { usersGroup: '/platform-users', ca: 'PEM' });
+    await story.wait();
+    expect(story.last('IdentityReady')).toMatchObject({ usersGroup: '/platform-users', ca: 'PEM' });
+  });
+
   it('moves to another realm when the manifest names one, created there before it is deleted here', async () => {
     await register('first');
     await register('second');

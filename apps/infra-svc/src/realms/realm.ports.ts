@@ -1,7 +1,9 @@
-import type { IdentityBlock, RealmProvider, RealmSettings } from '@fairlead/contracts';
+import type { IdentityBlock, RealmProvider, RealmService, RealmSettings } from '@fairlead/contracts';
 
 /** How to access a realm, with the credential. */
 export interface RealmAccess extends RealmSettings {
+  /** The namespace that a created realm is of. */
+  readonly namespace: string;
   readonly name: string;
   readonly clientSecret: string;
 }
@@ -15,25 +17,30 @@ export interface DesiredIdentity {
   /** The group's name in tokens. */
   readonly group: string;
   readonly groupsClaim: string;
+  readonly services: readonly RealmService[];
 }
 
 /**
- * A working realm that permits Fairlead to manage clients and groups. Every method is idempotent and rejects with
- * RealmFailure.
+ * A working realm that permits Fairlead to manage clients and groups. Every method is idempotent, reverts manual
+ * changes and rejects with RealmFailure. A client or a group without an owner that is marked for the cluster is
+ * adopted.
  */
 export interface RealmSession {
   ensureGroup(desired: DesiredIdentity, signal: AbortSignal): Promise<void>;
   /** A public client with the device flow and the authorization code flow with PKCE. */
   ensureClient(desired: DesiredIdentity, signal: AbortSignal): Promise<void>;
-  /** Keeps one of another cluster. */
+  /** A client for each service and a group below that of the cluster, which exists; deletes those of other services. */
+  ensureServices(desired: DesiredIdentity, signal: AbortSignal): Promise<void>;
+  /** With those of all services. Keeps one of another cluster. */
   deleteClient(desired: DesiredIdentity, signal: AbortSignal): Promise<void>;
+  /** With the groups below it. */
   deleteGroup(desired: DesiredIdentity, signal: AbortSignal): Promise<void>;
 }
 
 /** A kind of identity provider. */
 export interface IdentityProvider {
   readonly name: RealmProvider;
-  /** Rejects with RealmFailure if the realm is not ready. */
+  /** Creates the realm if that is requested. Rejects with RealmFailure if it is not ready. */
   open(access: RealmAccess, signal: AbortSignal): Promise<RealmSession>;
 }
 

@@ -3,6 +3,8 @@ export interface ApiRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body: unknown;
+  /** The token of the header, where a route has a use for it. */
+  readonly bearer?: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }

@@ -2,21 +2,26 @@ import { exportPKCS8, exportSPKI, generateKeyPair, importPKCS8, importSPKI } fro
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { findRoute, type ApiAnswer, type Route } from '../api/api.router.js';
 import { CertificateAuthority } from '../kubernetes/certificates/certificate.authority.js';
 import type { DocumentStore } from '../persistence/document.store.js';
-import { notFound, RealmProblem } from './realm.problem.js';
+import { conflict, notFound, RealmProblem } from './realm.problem.js';
 import {
   AccessTokens,
   ALGORITHM,
   isAdministration,
+  MANAGEMENT,
+  MASTER,
+  masterRoutes,
   REALM,
   realmRoutes,
   TOKEN_SECONDS,
   type Administrator,
+  type RealmParts,
 } from './realm.routes.js';
-import { RealmState } from './realm.state.js';
+import { CreatedRealm, RealmState } from './realm.state.js';
 import { SimulatedRealm } from './simulated.realm.js';
 
 const KIND = 'identity';
@@ -29,6 +34,8 @@ const Stored = z.object({
   serving: Pair,
   signing: z.object({ publicPem: z.string(), privatePem: z.string() }),
   realm: RealmState,
+  /** Those that were created, by name. */
+  realms: z.record(z.string(), CreatedRealm).default({}),
 });
 type Stored = z.infer<typeof Stored>;
 
@@ -51,8 +58,8 @@ export interface RealmAccess {
 }
 
 /**
- * A simulated identity provider: one realm of Keycloak over HTTPS on the loopback address. Every response identifies it
- * as a simulation.
+ * A simulated identity provider: a Keycloak with one realm, and those that are created, over HTTPS on the loopback
+ * address. Every response identifies it as a simulation.
  */
 export class IdentityServer {
   private readonly sessions: AccessTokens;
@@ -77,10 +84,14 @@ export class IdentityServer {
   }
 
   get access(): RealmAccess {
-    const { port } = this.server.address() as AddressInfo;
     const { authority } = this.stored;
     const { clientId } = this.parts.administrator;
-    return { issuerUrl: `https://${LOOPBACK}:${port}/realms/${REALM}`, ca: authority.certPem, clientId };
+    return { issuerUrl: this.issuerOf(REALM), ca: authority.certPem, clientId };
+  }
+
+  private issuerOf(name: string): string {
+    const { port } = this.server.address() as AddressInfo;
+    return `https://${LOOPBACK}:${port}/realms/${name}`;
   }
 
   async stop(): Promise<void> {
@@ -100,15 +111,33 @@ export class IdentityServer {
       publicKey: await importSPKI(signing.publicPem, ALGORITHM, { extractable: true }),
       privateKey: await importPKCS8(signing.privatePem, ALGORITHM),
     };
-    const realm = new SimulatedRealm(
-      stored.realm,
-      () => this.save(),
-      () => parts.now(),
-    );
     const { administrator, now } = parts;
-    const { issuerUrl } = this.access;
     const tokenSeconds = () => parts.tokenSeconds?.() ?? TOKEN_SECONDS;
-    this.routes = realmRoutes({ realm, issuerUrl, administrator, keys, now, tokenSeconds }, this.sessions);
+    const partsOf = (name: string, state: RealmState): RealmParts => {
+      const changed = () => this.save();
+      const realm = new SimulatedRealm(state, changed, () => parts.now());
+      return { name, realm, issuerUrl: this.issuerOf(name), administrator, keys, now, tokenSeconds };
+    };
+    const add = (name: string, state: RealmState): void => {
+      this.routes = [...this.routes, ...realmRoutes(partsOf(name, state), this.sessions)];
+    };
+    const create = (body: unknown): void => {
+      const made = CreatedRealm.parse({ ...(body as object), state: newRealm() });
+      if ([REALM, MASTER].includes(made.realm) || made.realm in stored.realms) throw conflict('Realm');
+      stored.realms[made.realm] = made;
+      add(made.realm, made.state);
+      this.save();
+    };
+    const get = (name: string): CreatedRealm => {
+      const found =
+        name === REALM ? { realm: REALM, enabled: true, attributes: {}, state: stored.realm } : stored.realms[name];
+      if (found === undefined) throw notFound();
+      return found;
+    };
+    const nothing = { clients: [], groups: [], users: [] };
+    this.routes = masterRoutes(partsOf(MASTER, nothing), this.sessions, { create, get });
+    add(REALM, stored.realm);
+    for (const [name, { state }] of Object.entries(stored.realms)) add(name, state);
     this.save();
     server.on('request', (request, response) => void this.serve(request, response));
   }
@@ -137,10 +166,12 @@ export class IdentityServer {
       if (isAdministration(url.pathname)) this.authenticate(request);
       const match = findRoute(this.routes, request.method ?? '', url.pathname);
       if (match === undefined || match === 'other-method') throw notFound();
-      const body = { ...((await bodyOf(request)) as object), ...basicOf(request) };
+      const sent = await bodyOf(request);
+      const body = Array.isArray(sent) ? sent : { ...(sent as object), ...basicOf(request) };
       const { parameters, route } = match;
       const { signal } = new AbortController();
-      const answer = await route.handle({ parameters, query: url.searchParams, body, signal });
+      const bearer = bearerOf(request);
+      const answer = await route.handle({ parameters, query: url.searchParams, body, bearer, signal });
       await this.parts.store.flush();
       return answer;
     } catch (error) {
@@ -149,8 +180,7 @@ export class IdentityServer {
   }
 
   private authenticate(request: IncomingMessage): void {
-    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    if (!this.sessions.isInForce(token)) throw new RealmProblem(401, 'HTTP 401 Unauthorized');
+    if (!this.sessions.isInForce(bearerOf(request) ?? '')) throw new RealmProblem(401, 'HTTP 401 Unauthorized');
   }
 
   private refusal(error: unknown): ApiAnswer {
@@ -166,8 +196,28 @@ const newIdentity = async (nowMs: number): Promise<Stored> => {
   const serving = await authority.issue({ commonName: 'identity', usage: 'server', sans: [LOOPBACK] }, nowMs);
   const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
   const signing = { publicPem: await exportSPKI(publicKey), privatePem: await exportPKCS8(privateKey) };
-  return { authority: authority.pair, serving, signing, realm: { clients: [], groups: [], users: [] } };
+  return { authority: authority.pair, serving, signing, realm: { clients: [], groups: [], users: [] }, realms: {} };
 };
+
+/** Of the clients that each realm of Keycloak begins with, the one that is used. */
+const newRealm = (): RealmState => ({
+  clients: [
+    {
+      id: randomUUID(),
+      clientId: MANAGEMENT,
+      enabled: true,
+      publicClient: false,
+      redirectUris: [],
+      attributes: {},
+      protocolMappers: [],
+    },
+  ],
+  groups: [],
+  users: [],
+});
+
+const bearerOf = ({ headers }: IncomingMessage): string | undefined =>
+  /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];
 
 /** Credentials of a client in the header (RFC 6749, 2.3.1), as they would stand in the body. */
 const basicOf = ({ headers }: IncomingMessage): Readonly<Record<string, string>> => {

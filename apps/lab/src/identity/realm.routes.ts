@@ -1,11 +1,16 @@
 import { decodeJwt, exportJWK, SignJWT, type CryptoKey, type JWTPayload } from 'jose';
 import { randomBytes } from 'node:crypto';
 import type { ApiAnswer, ApiRequest, Route } from '../api/api.router.js';
+import * as z from 'zod';
 import { RealmProblem } from './realm.problem.js';
 import type { CodeRequest } from './realm.sessions.js';
+import type { Client, CreatedRealm } from './realm.state.js';
 import type { Grant, SimulatedRealm } from './simulated.realm.js';
 
 export const REALM = 'lab';
+export const MASTER = 'master';
+/** The client of a realm whose roles are rights in its administration. */
+export const MANAGEMENT = 'realm-management';
 export const ALGORITHM = 'ES256';
 export const KEY_ID = 'lab';
 export const TOKEN_SECONDS = 300;
@@ -21,6 +26,7 @@ export interface Administrator {
 }
 
 export interface RealmParts {
+  readonly name: string;
   readonly realm: SimulatedRealm;
   readonly issuerUrl: string;
   readonly administrator: Administrator;
@@ -35,18 +41,21 @@ const CREATED: ApiAnswer = { status: 201 };
 const DONE: ApiAnswer = { status: 204 };
 
 type Form = Readonly<Record<string, string>>;
+const Roles = z.array(z.object({ name: z.string() })).max(100);
 
-const OIDC = `/realms/${REALM}/protocol/openid-connect`;
-const ADMIN = `/admin/realms/${REALM}`;
+const oidcOf = (name: string): string => `/realms/${name}/protocol/openid-connect`;
+const ADMIN = '/admin/realms';
+const adminOf = (name: string): string => `${ADMIN}/${name}`;
 
 /** The Admin API requires an access token; all other routes are public. */
-export const isAdministration = (path: string): boolean => path.startsWith(`${ADMIN}/`);
+export const isAdministration = (path: string): boolean => path === ADMIN || path.startsWith(`${ADMIN}/`);
 
 const discovery = (issuerUrl: string) => ({
   issuer: issuerUrl,
   authorization_endpoint: `${issuerUrl}/protocol/openid-connect/auth`,
   token_endpoint: `${issuerUrl}/protocol/openid-connect/token`,
   device_authorization_endpoint: `${issuerUrl}/protocol/openid-connect/auth/device`,
+  userinfo_endpoint: `${issuerUrl}/protocol/openid-connect/userinfo`,
   introspection_endpoint: `${issuerUrl}/protocol/openid-connect/token/introspect`,
   revocation_endpoint: `${issuerUrl}/protocol/openid-connect/revoke`,
   jwks_uri: `${issuerUrl}/protocol/openid-connect/certs`,
@@ -85,11 +94,11 @@ const backTo = (query: URLSearchParams, parameters: Readonly<Record<string, stri
   return { status: 302, location: url.href };
 };
 
-/** The authorization code flow, introspection and revocation. */
-const codeFlowRoutes = ({ realm, issuerUrl }: RealmParts): readonly Route[] => [
+/** The authorization code flow, introspection, UserInfo and revocation. */
+const codeFlowRoutes = ({ name, realm, issuerUrl }: RealmParts): readonly Route[] => [
   {
     method: 'GET',
-    path: `${OIDC}/auth`,
+    path: `${oidcOf(name)}/auth`,
     handle: ({ query }) => {
       realm.checkCodeRequest(codeRequestOf(query));
       return ok(SIGN_IN_PAGE);
@@ -97,7 +106,7 @@ const codeFlowRoutes = ({ realm, issuerUrl }: RealmParts): readonly Route[] => [
   },
   {
     method: 'POST',
-    path: `${OIDC}/auth`,
+    path: `${oidcOf(name)}/auth`,
     handle: ({ query, body }) => {
       const { username = '' } = body as Form;
       const request = codeRequestOf(query);
@@ -109,20 +118,29 @@ const codeFlowRoutes = ({ realm, issuerUrl }: RealmParts): readonly Route[] => [
   },
   {
     method: 'POST',
-    path: `${OIDC}/token/introspect`,
+    path: `${oidcOf(name)}/token/introspect`,
     handle: ({ body }) => {
       const { client_id: clientId = '', client_secret: secret, token = '' } = body as Form;
       if (realm.authenticated(clientId, secret).publicClient) throw new RealmProblem(403, 'invalid_request');
-      const { sid } = claimsIn(token);
-      const grant = typeof sid === 'string' ? realm.introspect(sid) : undefined;
+      // As Keycloak: groups are those with which the token was issued.
+      const claims = claimsIn(token);
+      const grant = grantOfToken(claims, realm);
       if (grant === undefined) return ok({ active: false });
-      const { subject, claims } = grant;
-      return ok({ active: true, ...claims, sub: subject, client_id: grant.session.clientId });
+      return ok({ active: true, ...claims, client_id: grant.session.clientId });
+    },
+  },
+  {
+    method: 'GET',
+    path: `${oidcOf(name)}/userinfo`,
+    handle: ({ bearer }) => {
+      const grant = grantOfToken(claimsIn(bearer ?? ''), realm);
+      if (grant === undefined) throw new RealmProblem(401, 'invalid_token');
+      return ok(grant.userInfo);
     },
   },
   {
     method: 'POST',
-    path: `${OIDC}/revoke`,
+    path: `${oidcOf(name)}/revoke`,
     handle: ({ body }) => {
       const { client_id: clientId = '', client_secret: secret, token = '' } = body as Form;
       realm.revoke(token, realm.authenticated(clientId, secret).clientId);
@@ -140,16 +158,19 @@ const claimsIn = (token: string): JWTPayload => {
   }
 };
 
+const grantOfToken = ({ sid }: JWTPayload, realm: SimulatedRealm): Grant | undefined =>
+  typeof sid === 'string' ? realm.grantOf(sid) : undefined;
+
 /** OpenID Connect routes for users. */
-const publicRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
+const publicRoutes = ({ name, ...parts }: RealmParts, sessions: AccessTokens): readonly Route[] => [
   {
     method: 'GET',
-    path: `/realms/${REALM}/.well-known/openid-configuration`,
+    path: `/realms/${name}/.well-known/openid-configuration`,
     handle: () => ok(discovery(parts.issuerUrl)),
   },
   {
     method: 'GET',
-    path: `${OIDC}/certs`,
+    path: `${oidcOf(name)}/certs`,
     handle: async () => {
       const key = await exportJWK(parts.keys.publicKey);
       return ok({ keys: [{ ...key, kid: KEY_ID, use: 'sig', alg: ALGORITHM }] });
@@ -157,7 +178,7 @@ const publicRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route
   },
   {
     method: 'POST',
-    path: `${OIDC}/auth/device`,
+    path: `${oidcOf(name)}/auth/device`,
     handle: ({ body }) => {
       const { deviceCode, userCode, expiresIn } = parts.realm.beginDevice((body as Form)['client_id'] ?? '');
       const uri = `${parts.issuerUrl}/device`;
@@ -173,19 +194,23 @@ const publicRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route
   },
   {
     method: 'GET',
-    path: `/realms/${REALM}/device`,
+    path: `/realms/${name}/device`,
     handle: ({ query }) => ok(PAGE((query.get('user_code') ?? '').replaceAll(/[^0-9A-F]/g, ''))),
   },
   {
     method: 'POST',
-    path: `/realms/${REALM}/device`,
+    path: `/realms/${name}/device`,
     handle: ({ body }) => {
       const { user_code: userCode = '', username = '' } = body as Form;
       parts.realm.approve(userCode, username);
       return ok('<!doctype html><title>Signed in</title><p>Signed in: go back to the terminal.</p>');
     },
   },
-  { method: 'POST', path: `${OIDC}/token`, handle: ({ body }) => tokenFor(body as Form, parts, sessions) },
+  {
+    method: 'POST',
+    path: `${oidcOf(name)}/token`,
+    handle: ({ body }) => tokenFor(body as Form, { name, ...parts }, sessions),
+  },
 ];
 
 const tokenFor = async (form: Form, parts: RealmParts, sessions: AccessTokens): Promise<ApiAnswer> => {
@@ -250,18 +275,18 @@ const created =
   (work: (body: unknown) => { readonly id: string }): Route['handle'] =>
   ({ body }) => ({ ...CREATED, body: { id: work(body).id } });
 
-const userRoutes = (realm: SimulatedRealm): readonly Route[] => {
-  const membership = `${ADMIN}/users/:id/groups/:group`;
+const userRoutes = ({ name, realm }: RealmParts): readonly Route[] => {
+  const membership = `${adminOf(name)}/users/:id/groups/:group`;
   return [
-    { method: 'POST', path: `${ADMIN}/users`, handle: created((body) => realm.createUser(body)) },
+    { method: 'POST', path: `${adminOf(name)}/users`, handle: created((body) => realm.createUser(body)) },
     {
       method: 'PUT',
-      path: `${ADMIN}/users/:id`,
+      path: `${adminOf(name)}/users/:id`,
       handle: done(({ parameters: { id = '' }, body }) => realm.updateUser(id, body)),
     },
     {
       method: 'POST',
-      path: `${ADMIN}/users/:id/logout`,
+      path: `${adminOf(name)}/users/:id/logout`,
       handle: done(({ parameters: { id = '' } }) => realm.signOutEverywhere(id)),
     },
     {
@@ -277,20 +302,80 @@ const userRoutes = (realm: SimulatedRealm): readonly Route[] => {
   ];
 };
 
-/** The part of Keycloak's Admin API that Fairlead uses, plus users and their groups for tests and demonstrations. */
-const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
-  const models = `${ADMIN}/clients/:id/protocol-mappers/models`;
+/** A list of Keycloak has any order. */
+const shownClient = ({ redirectUris, ...client }: Client): object => ({
+  ...client,
+  redirectUris: redirectUris.toReversed(),
+});
+
+const groupRoutes = ({ name, realm }: RealmParts): readonly Route[] => {
+  const groups = `${adminOf(name)}/groups`;
   return [
-    { method: 'GET', path: `${ADMIN}/clients`, handle: ({ query }) => ok(realm.clients(query.get('clientId'))) },
-    { method: 'POST', path: `${ADMIN}/clients`, handle: created((body) => realm.createClient(body)) },
+    { method: 'GET', path: groups, handle: () => ok(realm.groups()) },
+    { method: 'POST', path: groups, handle: created((body) => realm.createGroup(body)) },
+    {
+      method: 'GET',
+      path: `${adminOf(name)}/group-by-path/:name`,
+      handle: ({ parameters: { name: group = '' } }) => ok(realm.groupNamed(group)),
+    },
     {
       method: 'PUT',
-      path: `${ADMIN}/clients/:id`,
+      path: `${groups}/:id`,
+      handle: done(({ parameters: { id = '' }, body }) => realm.updateGroup(id, body)),
+    },
+    { method: 'DELETE', path: `${groups}/:id`, handle: done(({ parameters: { id = '' } }) => realm.deleteGroup(id)) },
+    { method: 'GET', path: `${groups}/:id/children`, handle: ({ parameters: { id = '' } }) => ok(realm.groups(id)) },
+    {
+      method: 'POST',
+      path: `${groups}/:id/children`,
+      handle: ({ parameters: { id = '' }, body }) => ({ ...CREATED, body: realm.createGroup(body, id) }),
+    },
+  ];
+};
+
+/** Roles of the client realm-management, which have no other id than their name. */
+const roleRoutes = ({ name, realm }: RealmParts): readonly Route[] => {
+  const mappings = `${adminOf(name)}/groups/:id/role-mappings/clients/:client`;
+  const roleOf = (role: string) => ({ id: role, name: role, clientRole: true });
+  return [
+    {
+      method: 'GET',
+      path: `${adminOf(name)}/clients/:id/roles/:role`,
+      handle: ({ parameters: { role = '' } }) => ok(roleOf(role)),
+    },
+    { method: 'GET', path: mappings, handle: ({ parameters: { id = '' } }) => ok(realm.rolesOf(id).map(roleOf)) },
+    {
+      method: 'POST',
+      path: mappings,
+      handle: done(({ parameters: { id = '' }, body }) =>
+        realm.addRoles(
+          id,
+          Roles.parse(body).map((one) => one.name),
+        ),
+      ),
+    },
+  ];
+};
+
+/** The part of Keycloak's Admin API that Fairlead uses, plus users and their groups for tests and demonstrations. */
+const administrationRoutes = (parts: RealmParts): readonly Route[] => {
+  const { name, realm } = parts;
+  const models = `${adminOf(name)}/clients/:id/protocol-mappers/models`;
+  return [
+    {
+      method: 'GET',
+      path: `${adminOf(name)}/clients`,
+      handle: ({ query }) => ok(realm.clients(query.get('clientId'), query.get('search') === 'true').map(shownClient)),
+    },
+    { method: 'POST', path: `${adminOf(name)}/clients`, handle: created((body) => realm.createClient(body)) },
+    {
+      method: 'PUT',
+      path: `${adminOf(name)}/clients/:id`,
       handle: done(({ parameters: { id = '' }, body }) => realm.updateClient(id, body)),
     },
     {
       method: 'DELETE',
-      path: `${ADMIN}/clients/:id`,
+      path: `${adminOf(name)}/clients/:id`,
       handle: done(({ parameters: { id = '' } }) => realm.deleteClient(id)),
     },
     {
@@ -306,19 +391,9 @@ const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
       path: `${models}/:mapper`,
       handle: done(({ parameters: { id = '', mapper = '' }, body }) => realm.updateMapper(id, mapper, body)),
     },
-    { method: 'GET', path: `${ADMIN}/groups`, handle: () => ok(realm.groups()) },
-    { method: 'POST', path: `${ADMIN}/groups`, handle: created((body) => realm.createGroup(body)) },
-    {
-      method: 'GET',
-      path: `${ADMIN}/group-by-path/:name`,
-      handle: ({ parameters: { name = '' } }) => ok(realm.groupNamed(name)),
-    },
-    {
-      method: 'DELETE',
-      path: `${ADMIN}/groups/:id`,
-      handle: done(({ parameters: { id = '' } }) => realm.deleteGroup(id)),
-    },
-    ...userRoutes(realm),
+    ...groupRoutes(parts),
+    ...roleRoutes(parts),
+    ...userRoutes(parts),
   ];
 };
 
@@ -344,5 +419,30 @@ export class AccessTokens {
 export const realmRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
   ...publicRoutes(parts, sessions),
   ...codeFlowRoutes(parts),
-  ...administrationRoutes(parts.realm),
+  ...administrationRoutes(parts),
+];
+
+/** The realm `master`, whose clients create others. */
+export const masterRoutes = (
+  parts: RealmParts,
+  sessions: AccessTokens,
+  { create, get }: { readonly create: (body: unknown) => void; readonly get: (name: string) => CreatedRealm },
+): readonly Route[] => [
+  ...publicRoutes(parts, sessions),
+  {
+    method: 'POST',
+    path: ADMIN,
+    handle: ({ body }) => {
+      create(body);
+      return CREATED;
+    },
+  },
+  {
+    method: 'GET',
+    path: `${ADMIN}/:realm`,
+    handle: ({ parameters: { realm = '' } }) => {
+      const { state: _state, ...shown } = get(realm);
+      return ok(shown);
+    },
+  },
 ];

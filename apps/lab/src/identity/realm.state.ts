@@ -28,7 +28,11 @@ export type Client = z.infer<typeof Client>;
 export const Group = z.object({
   id: z.string(),
   name: text,
+  /** Absent: it is at the top. */
+  parentId: z.string().optional(),
   attributes: z.record(z.string(), z.array(z.string())).default({}),
+  /** Roles of the client realm-management. */
+  roles: z.array(z.string()).default([]),
 });
 export type Group = z.infer<typeof Group>;
 
@@ -46,3 +50,13 @@ export const RealmState = z.object({
   users: z.array(User).default([]),
 });
 export type RealmState = z.infer<typeof RealmState>;
+
+/** A realm that was created by the Admin API. */
+export const CreatedRealm = z.object({
+  realm: z.string().regex(/^[A-Za-z0-9_-]{1,63}$/),
+  displayName: z.string().max(LENGTH_MAX).optional(),
+  enabled: z.boolean().default(false),
+  attributes: z.record(z.string(), z.string()).default({}),
+  state: RealmState,
+});
+export type CreatedRealm = z.infer<typeof CreatedRealm>;

@@ -24,6 +24,8 @@ export interface TokenClaims {
   /** Of access tokens. */
   readonly accessAudiences: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
+  /** The answer of the UserInfo endpoint. */
+  readonly userInfo: Readonly<Record<string, unknown>>;
 }
 
 /** A grant, and the session that it is of. */
@@ -51,8 +53,10 @@ export class SimulatedRealm {
     this.sessions = new RealmSessions(now);
   }
 
-  clients(clientId: string | null): readonly Client[] {
-    return this.state.clients.filter((client) => clientId === null || client.clientId === clientId);
+  clients(clientId: string | null, isSearch = false): readonly Client[] {
+    return this.state.clients.filter(
+      (client) => clientId === null || client.clientId === clientId || (isSearch && client.clientId.includes(clientId)),
+    );
   }
 
   createClient(body: unknown): Client {
@@ -89,23 +93,42 @@ export class SimulatedRealm {
     this.replace(this.state.clients, { ...client, protocolMappers });
   }
 
-  groups(): readonly Group[] {
-    return this.state.groups;
+  /** Those below a group; undefined: those at the top. */
+  groups(parentId?: string): readonly Group[] {
+    if (parentId !== undefined) found(this.state.groups, parentId);
+    return this.state.groups.filter((group) => group.parentId === parentId);
   }
 
   groupNamed(name: string): Group {
-    const group = this.state.groups.find((one) => one.name === name);
+    const group = this.groups().find((one) => one.name === name);
     if (group === undefined) throw notFound();
     return group;
   }
 
-  createGroup(body: unknown): Group {
-    const group = Group.parse({ ...(body as object), id: randomUUID() });
-    if (this.state.groups.some(({ name }) => name === group.name)) throw conflict(`Top level group ${group.name}`);
+  createGroup(body: unknown, parentId?: string): Group {
+    const group = Group.parse({ ...(body as object), id: randomUUID(), parentId, roles: [] });
+    if (this.groups(parentId).some(({ name }) => name === group.name))
+      throw conflict(parentId === undefined ? `Top level group ${group.name}` : `Sibling group ${group.name}`);
     return this.add(this.state.groups, group);
   }
 
+  /** Replaces its attributes. */
+  updateGroup(id: string, body: unknown): void {
+    const { parentId, roles } = found(this.state.groups, id);
+    this.replace(this.state.groups, Group.parse({ ...(body as object), id, parentId, roles }));
+  }
+
+  rolesOf(id: string): readonly string[] {
+    return found(this.state.groups, id).roles;
+  }
+
+  addRoles(id: string, names: readonly string[]): void {
+    const group = found(this.state.groups, id);
+    this.replace(this.state.groups, { ...group, roles: [...new Set([...group.roles, ...names])] });
+  }
+
   deleteGroup(id: string): void {
+    for (const child of this.groups(id)) this.deleteGroup(child.id);
     this.remove(this.state.groups, id);
     this.state.users.forEach((user) => this.leave(user.id, id));
   }
@@ -192,8 +215,8 @@ export class SimulatedRealm {
     this.sessions.end(refreshToken, clientId);
   }
 
-  /** The claims as they are now (RFC 7662); undefined: the session has ended. */
-  introspect(sessionId: string): Grant | undefined {
+  /** The user and the client of a session as they are now; undefined: it has ended. */
+  grantOf(sessionId: string): Grant | undefined {
     const session = this.sessions.open(sessionId);
     return session === undefined ? undefined : this.grantIn(session);
   }
@@ -225,17 +248,27 @@ export class SimulatedRealm {
 
   private claimsOf({ id, username, groups }: User, client: Client): TokenClaims {
     const mapper = client.protocolMappers.find((one) => one.protocolMapper === GROUPS_MAPPER);
-    const prefix = mapper?.config['full.path'] === 'true' ? '/' : '';
-    const named = this.state.groups.filter((group) => groups.includes(group.id)).map(({ name }) => `${prefix}${name}`);
+    const isPath = mapper?.config['full.path'] === 'true';
+    const own = this.state.groups.filter((group) => groups.includes(group.id));
+    const named = own.map((group) => (isPath ? this.pathOf(group) : group.name));
     const claim = mapper?.config['claim.name']?.replaceAll(String.raw`\.`, '.');
+    // Keycloak leaves out a claim without values.
+    const groupsClaim = claim === undefined || named.length === 0 ? {} : { [claim]: named };
+    const isInUserInfo = mapper?.config['userinfo.token.claim'] === 'true';
     return {
       subject: id,
       audience: client.clientId,
       accessAudiences: client.protocolMappers
         .filter((one) => one.protocolMapper === AUDIENCE_MAPPER)
         .flatMap(({ config }) => config['included.client.audience'] ?? []),
-      claims: { preferred_username: username, ...(claim === undefined ? {} : { [claim]: named }) },
+      claims: { preferred_username: username, ...groupsClaim },
+      userInfo: { sub: id, preferred_username: username, ...(isInUserInfo ? groupsClaim : {}) },
     };
+  }
+
+  private pathOf({ name, parentId }: Group): string {
+    const parent = this.state.groups.find(({ id }) => id === parentId);
+    return `${parent === undefined ? '' : this.pathOf(parent)}/${name}`;
   }
 
   private publicClient(clientId: string): Client {

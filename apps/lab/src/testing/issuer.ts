@@ -31,7 +31,8 @@ export interface Received {
   readonly text: string;
 }
 
-const TIMEOUT_MS = 20_000;
+/** Keycloak on a machine that others use takes its time. */
+const TIMEOUT_MS = 120_000;
 
 export const askOver = (
   ca: string,
@@ -162,6 +163,7 @@ const MAPPERS = [
       'id.token.claim': 'true',
       'access.token.claim': 'true',
       'introspection.token.claim': 'true',
+      'userinfo.token.claim': 'true',
     },
   },
   {

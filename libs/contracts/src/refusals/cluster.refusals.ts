@@ -121,7 +121,7 @@ export const CLUSTER_REFUSALS = {
   'cluster.oidc-realm': definition(
     400,
     'spec.authentication.oidc has {field} and {other}, and only a realm has the latter',
-    'Set a realm and omit issuerUrl, clientId and ca, which then come from the realm; or set issuerUrl and clientId without a realm.',
+    'Use a realm and omit issuerUrl, clientId and ca, which then come from it; or set issuerUrl and clientId without realm, accessRole and services.',
   ),
   'cluster.oidc-incomplete': definition(
     400,
@@ -137,6 +137,11 @@ export const CLUSTER_REFUSALS = {
     422,
     'roleBindings names the ClusterRole {clusterRole} more than once',
     'List all groups of a role in one entry.',
+  ),
+  'cluster.oidc-service-repeated': definition(
+    422,
+    'services names {name} more than once',
+    'Give each service a name of its own.',
   ),
   'cluster.oidc-ca': definition(
     422,

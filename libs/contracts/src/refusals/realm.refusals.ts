@@ -12,6 +12,11 @@ export const REALM_REFUSALS = {
     '{issuerUrl} is not the issuer of a realm of Keycloak',
     'Use the URL of the discovery document of the realm, such as https://id.example.org/realms/team.',
   ),
+  'realm.not-creatable': definition(
+    400,
+    'Fairlead does not create the realm of {issuerUrl}',
+    'Use a name of letters, digits, - and _ other than master; or create the realm yourself, and register it without create.',
+  ),
   'realm.ca-invalid': definition(
     400,
     'ca contains a certificate that cannot be read: {reason}',
@@ -20,7 +25,7 @@ export const REALM_REFUSALS = {
   'realm.secret-missing': definition(
     400,
     "The realm '{realm}' needs the secret of the client {clientId} at {issuerUrl}",
-    'Give clientSecret. A secret that was given for another issuer, client or certificate authority (ca) is not used here.',
+    'Give clientSecret. A secret that was given for another issuer, client or certificate authority (ca), or before create was changed, is not used here.',
   ),
   'realm.in-use': definition(
     409,

@@ -108,6 +108,24 @@ describe('how users sign in', () => {
     expect(parsed({ realm: 'Not A Name' }).success).toBe(false);
   });
 
+  it('names each service once, with an address that browsers reach over TLS, and only with a realm', () => {
+    const grafana = { name: 'grafana', url: 'https://grafana.example.org' };
+    expect(faultsOf({ services: [grafana, { ...grafana, name: 'wiki' }] })).toEqual([]);
+    expect(faultsOf({ services: [grafana, grafana] })).toMatchObject([
+      { code: 'cluster.oidc-service-repeated', field: 'spec.authentication.oidc.services[1]' },
+    ]);
+    expect(faultsOf({ ...given, services: [grafana] })).toMatchObject([{ code: 'cluster.oidc-realm' }]);
+    for (const wrong of [
+      { name: 'a.b' },
+      { name: 'A' },
+      { url: 'http://grafana.example.org' },
+      { url: 'https://a/?b' },
+    ])
+      expect(parsed({ services: [{ ...grafana, ...wrong }] }).success).toBe(false);
+    const sorted = specOf({ oidc: { services: [{ ...grafana, name: 'z' }, grafana] } }).authentication?.oidc?.services;
+    expect(sorted?.map(({ name }) => name)).toEqual(['grafana', 'z']);
+  });
+
   it('is equal in another order, and with duplicate groups', () => {
     const roles = (...groups: string[]) => [
       { clusterRole: 'view', groups },

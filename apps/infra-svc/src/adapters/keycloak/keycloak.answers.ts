@@ -15,6 +15,7 @@ export const Discovery = z.object({
   jwks_uri: z.url({ protocol: /^https$/ }),
   device_authorization_endpoint: z.url().optional(),
 });
+export type Discovery = z.infer<typeof Discovery>;
 
 export const AccessToken = z.object({
   // Sent as a header, with the characters that RFC 6750 allows.
@@ -33,7 +34,8 @@ export const ProtocolMapper = z.object({
 });
 export type ProtocolMapper = z.infer<typeof ProtocolMapper>;
 
-export const Client = z.object({
+/** With the other fields, which are compared with what they should be. */
+export const Client = z.looseObject({
   id,
   clientId: z.string(),
   attributes,
@@ -42,9 +44,15 @@ export const Client = z.object({
 export type Client = z.infer<typeof Client>;
 /** At most one has the requested ID. */
 export const Clients = z.array(Client).max(10);
+export const ManyClients = z.array(Client).max(1_000);
 
 export const Group = z.object({ id, name: z.string(), attributes });
 export type Group = z.infer<typeof Group>;
+export const Groups = z.array(Group).max(1_000);
+
+export const Realm = z.object({ realm: z.string(), enabled: z.boolean().optional(), attributes });
+export const Role = z.looseObject({ id, name: z.string() });
+export const Roles = z.array(Role).max(1_000);
 
 export const Anything = z.unknown();
 

@@ -1,72 +1,22 @@
+import { serviceClientOf } from '@fairlead/contracts';
 import { RealmFailure, type DesiredIdentity, type RealmSession } from '../../realms/realm.ports.js';
-import { type Client, Clients, Group, type ProtocolMapper } from './keycloak.answers.js';
+import { Clients, Group, Groups, ManyClients, type Client } from './keycloak.answers.js';
 import type { KeycloakCall, KeycloakHttp } from './keycloak.client.js';
+import {
+  clusterClient,
+  GROUPS_MAPPER,
+  groupsMapper,
+  isClientRight,
+  isMapperRight,
+  serviceClient,
+  type ClientSettings,
+} from './keycloak.client.settings.js';
+import { failIfTaken, isOwn, marksOf } from './keycloak.marks.js';
 
 const NOT_FOUND = 404;
 const CONFLICT = 409;
-
-/** The attribute that marks a client or a group as a cluster's own. */
-const OWNER = 'fairlead.dev/cluster-uid';
-const CLUSTER = 'fairlead.dev/cluster';
-
-const GROUPS_MAPPER = 'groups';
-/** The redirect URIs of kubelogin's authorization code flow. */
-const REDIRECTS = ['http://localhost:8000', 'http://localhost:18000'];
-
-type Attributes = Readonly<Record<string, unknown>> | undefined;
-
-/** Attributes of clients are strings, those of groups lists of strings. */
-const ownerIn = (attributes: Attributes): unknown => {
-  const owner = attributes?.[OWNER];
-  return Array.isArray(owner) ? owner[0] : owner;
-};
-
-const isOwn = (found: { readonly attributes?: Attributes }, { uid }: DesiredIdentity): boolean =>
-  ownerIn(found.attributes) === uid;
-
-/**
- * kubelogin uses PKCE if the realm offers it. It is not enforced, because Keycloak would then require it in the device
- * flow too, in which kubelogin sends none.
- */
-const clientOf = ({ namespace, cluster, uid, clientId }: DesiredIdentity) => ({
-  clientId,
-  name: `Kubernetes cluster ${namespace}/${cluster}`,
-  description: 'Made by Fairlead, and deleted with its cluster',
-  enabled: true,
-  protocol: 'openid-connect',
-  publicClient: true,
-  standardFlowEnabled: true,
-  implicitFlowEnabled: false,
-  directAccessGrantsEnabled: false,
-  serviceAccountsEnabled: false,
-  fullScopeAllowed: false,
-  redirectUris: REDIRECTS,
-  webOrigins: [],
-  attributes: {
-    'oauth2.device.authorization.grant.enabled': 'true',
-    [CLUSTER]: `${namespace}/${cluster}`,
-    [OWNER]: uid,
-  },
-});
-
-/** Uses the full path of a group, so that a nested group of the same name does not match. */
-const mapperOf = ({ groupsClaim }: DesiredIdentity) => ({
-  name: GROUPS_MAPPER,
-  protocol: 'openid-connect',
-  protocolMapper: 'oidc-group-membership-mapper',
-  config: {
-    // An unescaped dot in a claim name would nest the claim.
-    'claim.name': groupsClaim.replaceAll('.', String.raw`\.`),
-    'full.path': 'true',
-    'id.token.claim': 'true',
-    'access.token.claim': 'true',
-    'userinfo.token.claim': 'true',
-  },
-});
-
-const isMappedRight = (mapper: ProtocolMapper, desired: ReturnType<typeof mapperOf>): boolean =>
-  mapper.protocolMapper === desired.protocolMapper &&
-  Object.entries(desired.config).every(([key, value]) => mapper.config[key] === value);
+/** More than Fairlead makes for a cluster; Keycloak gives 10 or 100 of them when it is not told. */
+const LISTED_MAX = 1_000;
 
 /** A Keycloak realm, used through its Admin API with an access token of the service account. */
 export class KeycloakRealm implements RealmSession {
@@ -77,52 +27,99 @@ export class KeycloakRealm implements RealmSession {
     private readonly token: string,
   ) {}
 
-  async ensureClient(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
-    const found = (await this.client(desired, signal)) ?? (await this.createClient(desired, signal));
-    if (!isOwn(found, desired)) throw taken('ClientTaken', `client ${desired.clientId}`, found.attributes);
-    // Reverts manual changes.
-    const call = this.call('PUT', `clients/${found.id}`, { json: { ...clientOf(desired), id: found.id } });
-    await this.http.send(call, signal);
-    await this.ensureMapper(found, desired, signal);
+  ensureClient(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
+    return this.ensure(clusterClient(desired), desired, signal);
   }
 
   async ensureGroup(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
-    const found = (await this.group(desired, signal)) ?? (await this.createGroup(desired, signal));
-    if (!isOwn(found, desired)) throw taken('GroupTaken', `group ${desired.group}`, found.attributes);
+    const { group } = desired;
+    const find = () => this.groupAt(group, signal);
+    await this.ensureMarked({ find, path: 'groups', name: group.slice(1), what: `group ${group}` }, desired, signal);
+  }
+
+  async ensureServices(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
+    const root = foundAgain(await this.groupAt(desired.group, signal), `group ${desired.group}`);
+    const path = `groups/${root.id}/children`;
+    let children = await this.childrenOf(root, signal);
+    for (const service of desired.services) {
+      const { name } = service;
+      const named = (child: Group): boolean => child.name === name;
+      const find = async () => children.find(named) ?? (children = await this.childrenOf(root, signal)).find(named);
+      await this.ensureMarked({ find, path, name, what: `group ${desired.group}/${name}` }, desired, signal);
+      await this.ensure(serviceClient(desired, service), desired, signal);
+    }
+    await this.deleteServices(desired, signal);
+    const names = new Set<string>(desired.services.map(({ name }) => name));
+    for (const child of children)
+      if (isOwn(child, desired) && !names.has(child.name)) await this.delete(`groups/${child.id}`, signal);
   }
 
   async deleteClient(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
-    const found = await this.client(desired, signal);
+    await this.deleteServices({ ...desired, services: [] }, signal);
+    const found = await this.client(desired.clientId, signal);
     if (found !== undefined && isOwn(found, desired)) await this.delete(`clients/${found.id}`, signal);
   }
 
   async deleteGroup(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
-    const found = await this.group(desired, signal);
+    const found = await this.groupAt(desired.group, signal);
     if (found !== undefined && isOwn(found, desired)) await this.delete(`groups/${found.id}`, signal);
+  }
+
+  /** Reverts manual changes, and writes nothing where there are none. */
+  private async ensure(settings: ClientSettings, desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
+    const { clientId } = settings;
+    const found =
+      (await this.client(clientId, signal)) ?? (await this.createClient(settings, groupsMapper(desired), signal));
+    failIfTaken({ reason: 'ClientTaken', what: `client ${clientId}` }, found, desired);
+    if (!isClientRight(found, settings))
+      await this.http.send(this.call('PUT', `clients/${found.id}`, { json: { ...settings, id: found.id } }), signal);
+    await this.ensureMapper(found, desired, signal);
+  }
+
+  /** Deletes the clients of services that are not desired. */
+  private async deleteServices(desired: DesiredIdentity, signal: AbortSignal): Promise<void> {
+    const kept = new Set<string>(desired.services.map(({ name }) => serviceClientOf(desired, name)));
+    const prefix = serviceClientOf(desired, '');
+    const query = new URLSearchParams({ clientId: prefix, search: 'true', max: String(LISTED_MAX) }).toString();
+    const found = await this.http.read(this.call('GET', `clients?${query}`), ManyClients, signal);
+    for (const client of found)
+      if (client.clientId.startsWith(prefix) && isOwn(client, desired) && !kept.has(client.clientId))
+        await this.delete(`clients/${client.id}`, signal);
   }
 
   /**
    * Returns the existing client after a concurrent creation: Keycloak rejects the second of two requests for one name.
    */
-  private async createClient(desired: DesiredIdentity, signal: AbortSignal): Promise<Client> {
-    const json = { ...clientOf(desired), protocolMappers: [mapperOf(desired)] };
+  private async createClient(settings: ClientSettings, mapper: object, signal: AbortSignal): Promise<Client> {
+    const json = { ...settings, protocolMappers: [mapper] };
     await this.http.send(this.call('POST', 'clients', { json, alsoTakes: [CONFLICT] }), signal);
-    return foundAgain(await this.client(desired, signal), `client ${desired.clientId}`);
+    return foundAgain(await this.client(settings.clientId, signal), `client ${settings.clientId}`);
   }
 
-  private async createGroup(desired: DesiredIdentity, signal: AbortSignal): Promise<Group> {
-    const { namespace, cluster, uid, group } = desired;
-    const attributes = { [CLUSTER]: [`${namespace}/${cluster}`], [OWNER]: [uid] };
-    const json = { name: group.slice(1), attributes };
-    await this.http.send(this.call('POST', 'groups', { json, alsoTakes: [CONFLICT] }), signal);
-    return foundAgain(await this.group(desired, signal), `group ${group}`);
+  private async ensureMarked(
+    { find, path, name, what }: DesiredGroup,
+    desired: DesiredIdentity,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const marks = Object.fromEntries(Object.entries(marksOf(desired)).map(([key, value]) => [key, [value]]));
+    const before = await find();
+    if (before === undefined)
+      await this.http.send(
+        this.call('POST', path, { json: { name, attributes: marks }, alsoTakes: [CONFLICT] }),
+        signal,
+      );
+    const found = before ?? foundAgain(await find(), what);
+    failIfTaken({ reason: 'GroupTaken', what }, found, desired);
+    if (isOwn(found, desired)) return;
+    const json = { id: found.id, name, attributes: { ...found.attributes, ...marks } };
+    await this.http.send(this.call('PUT', `groups/${found.id}`, { json }), signal);
   }
 
   private async ensureMapper({ id, protocolMappers }: Client, desired: DesiredIdentity, signal: AbortSignal) {
-    const json = mapperOf(desired);
+    const json = groupsMapper(desired);
     const models = `clients/${id}/protocol-mappers/models`;
     const before = protocolMappers.find(({ name }) => name === GROUPS_MAPPER);
-    if (before !== undefined && isMappedRight(before, json)) return;
+    if (before !== undefined && isMapperRight(before, json)) return;
     const call =
       before === undefined
         ? this.call('POST', models, { json })
@@ -130,16 +127,21 @@ export class KeycloakRealm implements RealmSession {
     await this.http.send(call, signal);
   }
 
-  private async client({ clientId }: DesiredIdentity, signal: AbortSignal): Promise<Client | undefined> {
+  private async client(clientId: string, signal: AbortSignal): Promise<Client | undefined> {
     const call = this.call('GET', `clients?${new URLSearchParams({ clientId }).toString()}`);
     return (await this.http.read(call, Clients, signal)).find((client) => client.clientId === clientId);
   }
 
-  private async group({ group }: DesiredIdentity, signal: AbortSignal): Promise<Group | undefined> {
-    const call = this.call('GET', `group-by-path${group}`, { alsoTakes: [NOT_FOUND] });
+  private async groupAt(path: string, signal: AbortSignal): Promise<Group | undefined> {
+    const call = this.call('GET', `group-by-path${path}`, { alsoTakes: [NOT_FOUND] });
     const { status } = await this.http.send(call, signal);
     if (status === NOT_FOUND) return undefined;
     return this.http.read(call, Group, signal);
+  }
+
+  private childrenOf({ id }: Group, signal: AbortSignal): Promise<readonly Group[]> {
+    const call = this.call('GET', `groups/${id}/children?briefRepresentation=false&max=${LISTED_MAX}`);
+    return this.http.read(call, Groups, signal);
   }
 
   private async delete(path: string, signal: AbortSignal): Promise<void> {
@@ -155,16 +157,13 @@ export class KeycloakRealm implements RealmSession {
   }
 }
 
-const taken = (reason: 'ClientTaken' | 'GroupTaken', what: string, attributes: Attributes): RealmFailure => {
-  const named = attributes?.[CLUSTER];
-  const whose: unknown = Array.isArray(named) ? named[0] : named;
-  const of = ownerIn(attributes) === undefined ? 'was not made by Fairlead' : `is of the cluster ${plain(whose)}`;
-  return new RealmFailure(reason, `the realm has a ${what} already, which ${of}. Rename or delete it there`);
-};
-
-const PLAIN = /^[a-z0-9/-]{1,110}$/;
-const plain = (text: unknown): string =>
-  typeof text === 'string' && PLAIN.test(text) ? text : 'of another installation';
+interface DesiredGroup {
+  readonly find: () => Promise<Group | undefined>;
+  /** Where groups are created. */
+  readonly path: string;
+  readonly name: string;
+  readonly what: string;
+}
 
 const foundAgain = <Found>(found: Found | undefined, what: string): Found => {
   if (found !== undefined) return found;
