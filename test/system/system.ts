@@ -66,6 +66,8 @@ export interface System {
   readonly token: string;
   readonly admin: NatsConnection;
   readonly plans: readonly ProgramPlan[];
+  /** Where each program serves, by its name; another port after a restart. */
+  readonly ports: ReadonlyMap<string, number>;
   call<Body = unknown>(
     method: string,
     path: string,
@@ -118,6 +120,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       ...(options.natsHost === undefined ? {} : { natsHost: options.natsHost }),
     }));
   const crashes: string[] = [];
+  const ports = new Map<string, number>();
   const supervisor = new Supervisor({
     dataDir: environment.dataDir,
     runName: 'programs',
@@ -179,7 +182,11 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
               ...plan.env,
               ...env,
             },
-            ready: (line) => isReadyLine(plan.name, line),
+            ready: (line) => {
+              const isReady = isReadyLine(plan.name, line);
+              if (isReady) ports.set(plan.name, Number(line.trim().split(' ').at(-1)));
+              return isReady;
+            },
             readyTimeoutMs: READY_TIMEOUT_MS,
             stopTimeoutMs: STOP_TIMEOUT_MS,
             restart: { delayMs: 10, delayMaxMs: 50, startTriesMax: 10_000, forgiveMs: 5_000 },
@@ -189,6 +196,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
     const token = readFileSync(keys.localTokenFile, 'utf8').trim();
     const system = systemOf({
       plans,
+      ports,
       environment,
       supervisor,
       crashes,
@@ -215,6 +223,7 @@ interface LabStats {
 
 interface Parts {
   readonly plans: readonly ProgramPlan[];
+  readonly ports: ReadonlyMap<string, number>;
   readonly environment: TestEnvironment;
   readonly supervisor: Supervisor;
   readonly crashes: readonly string[];
@@ -227,6 +236,7 @@ interface Parts {
 
 const systemOf = ({
   plans,
+  ports,
   environment,
   supervisor,
   crashes,
@@ -257,6 +267,7 @@ const systemOf = ({
     (await send<LabStats>(labUrl, labToken, ['GET', '/v1/stats', undefined, undefined])).body;
   return {
     plans,
+    ports,
     environment,
     supervisor,
     admin,

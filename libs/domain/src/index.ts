@@ -1,5 +1,6 @@
 export * from './application.fold.js';
 export * from './attempts.js';
+export * from './azimuth.phase.js';
 export * from './cordon.marks.js';
 export * from './creation.js';
 export * from './etcd.saves.js';

@@ -13,12 +13,14 @@ const age = (createdTime: string, nowMs: number): string =>
 const nodesOf = ({ progress, nodes }: ClusterView): string =>
   progress === null ? String(nodes.length) : `${progress.nodesReady}/${progress.nodesTotal}`;
 
+const isStuck = ({ reasons }: ClusterView['status']): boolean => reasons.includes('StepTimedOut');
+
 /** The reason of the state if there is one, otherwise the current activity. */
 const doingOf = ({ status, progress, lease }: ClusterView): string => {
   if (status.reason !== '') return status.reason;
   if (status.phase === 'Pending' && lease !== undefined && lease.startsAt !== null)
     return `starts at ${lease.startsAt}`;
-  return status.phase === 'Provisioned' || status.state === 'Paused'
+  return status.phase === 'Provisioned' || status.state === 'Paused' || isStuck(status)
     ? status.reasons.join(', ')
     : (progress?.title ?? '');
 };
@@ -42,13 +44,20 @@ const waitingText = ({ status, conditions, progress }: ClusterView, nowMs: numbe
       message === '' ? false : status.reasons.includes(reason) || (type === 'HookBlocked' && is === 'True'),
     )
     .map(({ message }) => message);
-  const whys = failures.length > 0 ? failures : status.message === '' ? [...new Set(because)] : [status.message];
+  const stuck = conditions.filter(({ reason }) => reason === 'StepTimedOut').map(({ message }) => message);
+  const others = status.message === '' ? [...new Set(because)] : [status.message];
+  const whys = failures.length > 0 ? [...stuck, ...failures] : others;
   const since = status.state === 'Failed' ? sinceOf(conditions) : '';
   return [
     ...whys.map((why) => `${status.state}${since}: ${why}`),
+    ...azimuthText(status),
     ...(progress?.nextActions ?? []).map((one) => `  ${one}`),
   ];
 };
+
+/** An earlier release returns none. */
+export const azimuthText = ({ azimuthPhase }: ClusterView['status']): readonly string[] =>
+  (azimuthPhase as string | undefined) === undefined ? [] : [`  azimuth's phase: ${azimuthPhase}`];
 
 const sinceOf = (conditions: ClusterView['conditions']): string => {
   const ready = conditions.find(({ type }) => type === 'Ready');

@@ -18,6 +18,7 @@ import { summaryOf } from '../progress/operation.words.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
 import { isUnderWay, nodeWords, type UpgradeNode } from '../upgrade/upgrade.tree.js';
+import { azimuthText } from './cluster.answers.js';
 import { clusterWithoutSpec } from './cluster.object.js';
 import { leaseText } from './lease.text.js';
 import type { AroundObjects } from './object.branches.js';
@@ -128,7 +129,7 @@ const stateText = (cluster: ClusterView | null): readonly string[] => {
     const [first = '', ...others] = types;
     return `  ${first} ${why}${dependentText(others.length)}`;
   });
-  return ['', `State: ${state}`, ...causes];
+  return ['', `State: ${state}`, ...causes, ...azimuthText(cluster.status)];
 };
 
 type Condition = ClusterView['conditions'][number];

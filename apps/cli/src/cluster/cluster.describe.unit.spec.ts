@@ -137,6 +137,15 @@ describe('the description of a cluster', () => {
       `\n  Accepted is False since ${since} (pool.zone-unknown): no zone lab-9z, and 2\n    conditions that depend on it`,
     ));
 
+  it('says of a creation that is stuck which step, since when and its limit, and that it is Unhealthy for azimuth [azimuth 24]', () => {
+    const message = 'the step "Machines" has been in progress since 2026-01-01T00:00:00.000Z, longer than 30 min';
+    const stalled = { type: 'Stalled', status: 'True', reason: 'StepTimedOut', message, lastTransitionTime: since };
+    const status = { state: 'Degraded', azimuthPhase: 'Unhealthy', reasons: ['StepTimedOut'] };
+    const text = described({ status, conditions: [stalled] }).replaceAll(/\n {4}/gu, ' ');
+    expect(text).toContain(`State: Degraded\n  Stalled is True since ${since} (StepTimedOut): ${message}\n`);
+    expect(text).toContain("\n  azimuth's phase: Unhealthy\n");
+  });
+
   it('gives the reasons of a state other than Running', () =>
     golden(
       'describe-degraded.txt',

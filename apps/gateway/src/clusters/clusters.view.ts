@@ -1,4 +1,5 @@
 import { oldestVersion, reasonCodeOf, type ClusterView } from '@fairlead/contracts';
+import { azimuthPhaseOf } from '../conditions/azimuth.parts.js';
 import { conditionsOf, conditionView, lifeOf } from '../conditions/conditions.js';
 import type { HoldsDoc } from '../holds/holds.projection.js';
 import { isReady, nodeView } from '../nodes/nodes.view.js';
@@ -52,7 +53,8 @@ const versionOf = ({ cluster, nodes }: ClusterRows): string => {
 export const clusterView = (rows: ClusterRows): ClusterView => {
   const { cluster, seq, nodes, holds } = rows;
   const { spec } = cluster;
-  const conditions = conditionsOf(conditionFacts(rows));
+  const facts = conditionFacts(rows);
+  const conditions = conditionsOf(facts);
   const { state, because } = lifeOf(conditions);
   return {
     name: cluster.name,
@@ -60,6 +62,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     status: {
       phase: cluster.phase,
       state,
+      azimuthPhase: azimuthPhaseOf(facts, conditions),
       reasons: [...new Set(because.map(({ reason }) => reason).filter((reason) => reason !== ''))],
       reason: reasonCodeOf(cluster.reason),
       message: cluster.message,

@@ -21,11 +21,11 @@ import { clusterView } from './clusters.view.js';
 /** Soon after the last event of a story, which has one event a second. */
 const MOMENT = { now: '2026-01-01T00:10:00.000Z', stalledAfterMs: 30 * 60_000 };
 
-const viewAfter = (facts: readonly Fact[]): ClusterView => {
+const viewAfter = (facts: readonly Fact[], now = MOMENT.now): ClusterView => {
   const { cluster, nodes, operations } = world(facts);
   if (cluster === undefined) throw new Error('there is no cluster');
   return ClusterView.parse(
-    clusterView({ cluster, seq: facts.length, nodes, operations, around: NOTHING_AROUND, ...MOMENT }),
+    clusterView({ cluster, seq: facts.length, nodes, operations, around: NOTHING_AROUND, ...MOMENT, now }),
   );
 };
 
@@ -258,6 +258,56 @@ describe('the view of a cluster', () => {
       viewAfter([...prefix, attempt, { type: 'NetworkReady', data: { uid, cni: 'kilo', version: '1' } }]).status
         .message,
     ).toBe('');
+  });
+});
+
+describe('a creation that is stuck', () => {
+  const BEFORE = '2026-01-01T00:29:00.000Z';
+  const AFTER = '2026-01-01T00:32:00.000Z';
+  const cause = { operation: 'ssh', target: 'demo-cp-1', message: 'refused' };
+  const attempts: readonly Fact[] = Array.from({ length: 15 }, (_, index) => ({
+    type: 'BootstrapStepFailed',
+    data: { uid, step: 'x', cause, attempt: index + 1, attemptsMax: 20, nextAttemptAt: BEFORE },
+  }));
+  const failed: Fact = { type: 'ClusterFailed', data: { uid, step: 'x', reason: 'X', cause } };
+  const retry: Fact = { type: 'ClusterRetryRequested', data: { uid } };
+  const begun = CREATE.slice(0, 10);
+  const stalled = (facts: readonly Fact[], now: string) =>
+    viewAfter(facts, now).conditions.find(({ type }) => type === 'Stalled')!;
+
+  it('is Degraded, and Unhealthy for azimuth, with the step, its start and the limit [azimuth 24]', () => {
+    const lives = [BEFORE, AFTER].map((now) => {
+      const { state, azimuthPhase, reasons } = viewAfter(begun, now).status;
+      return [state, azimuthPhase, reasons];
+    });
+    expect(lives).toEqual([
+      ['Provisioning', 'Reconciling', ['InProgress']],
+      ['Degraded', 'Unhealthy', ['StepTimedOut']],
+    ]);
+    const step = viewAfter(begun, AFTER).progress?.steps.find(({ state }) => state === 'running');
+    expect(stalled(begun, AFTER)).toMatchObject({
+      status: 'True',
+      reason: 'StepTimedOut',
+      message: expect.stringContaining(
+        `the step "${step?.title}" has been in progress since ${step?.startedAt}, longer than 30 min`,
+      ),
+    });
+  });
+
+  it.each([
+    ['failed attempts', attempts],
+    ['the retry of a creation that has failed', [...attempts, failed, retry]],
+    ['several retries', [failed, retry, ...attempts, failed, retry]],
+  ])('has the clock that it had before %s [azimuth 24]', (_what, more) =>
+    expect(stalled([...begun, ...more], AFTER)).toEqual(stalled(begun, AFTER)),
+  );
+
+  it('is not stuck any more when its step ends, without a restart of anything [azimuth 24]', () => {
+    // The times of a story are a second apart: every later step has begun by now, or half an hour ago.
+    const later = CREATE.slice(0, -1);
+    expect(viewAfter(CREATE, AFTER).status.state).toBe('Running');
+    const startOf = (facts: readonly Fact[]): string => stalled(facts, AFTER).message.split(' since ')[1] ?? '';
+    expect(startOf(later) > startOf(begun)).toBe(true);
   });
 });
 

@@ -107,8 +107,13 @@ export interface Life {
   readonly because: readonly Condition[];
 }
 
+/** A creation that is stuck makes no progress: it is as degraded as a cluster whose change is stuck. */
+const isOverruled = (state: ClusterLifeState, conditions: readonly Condition[]): boolean =>
+  state === 'Provisioning' && conditions.some(({ reason }) => reason === 'StepTimedOut');
+
 export const lifeOf = (conditions: readonly Condition[]): Life => {
-  const state = PRECEDENCE.find((one) => conditions.some(({ calls }) => calls === one)) ?? 'Running';
+  const called = new Set(conditions.map(({ calls }) => calls));
+  const state = PRECEDENCE.find((one) => called.has(one) && !isOverruled(one, conditions)) ?? 'Running';
   return { state, because: conditions.filter(({ calls }) => calls === state) };
 };
 

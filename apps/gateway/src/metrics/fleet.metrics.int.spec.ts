@@ -47,6 +47,9 @@ describe('the metrics of the gateway', () => {
       / 1\.\d+e\+09$| \d{10}/u,
     );
     expect(lines).toContain('fairlead_clusters_by_state{state="Degraded",service="gateway"} 0');
+    expect(lines).toContain('fairlead_clusters_by_azimuth_phase{phase="Reconciling",service="gateway"} 1');
+    expect(lines).toContain('fairlead_clusters_stuck{during="creation",service="gateway"} 0');
+    expect(lines.filter((line) => line.startsWith('fairlead_connections{'))).toHaveLength(3);
     expect(lines).toContain('fairlead_clusters_by_reason{reason="RemediationSuspended",service="gateway"} 0');
     expect(lines).toContain('fairlead_upgrades{phase="Running",service="gateway"} 0');
     expect(lines).toContain('fairlead_etcd_backups{result="failed",service="gateway"} 0');
@@ -80,6 +83,27 @@ describe('the metrics of the gateway', () => {
     expect(lines).toContain('fairlead_clusters_by_template{template="current",service="gateway"} 1');
     expect(lines).toContain('fairlead_clusters_by_template{template="none",service="gateway"} 1');
     expect(lines.join('\n')).not.toMatch(/secret-/);
+  });
+
+  it('count clusters by the name of their template, those without a cluster as 0, where names may be shown [azimuth 34]', async () => {
+    await gateway.ask('PUT', '/ns/default/cluster-templates/unused', {
+      body: {
+        ...{ apiVersion: 'fairlead.dev/v1alpha1', kind: 'ClusterTemplate', metadata: { name: 'unused' } },
+        spec: { cluster: { version: 'v1.34.4' } },
+      },
+    });
+    const replica = await gateway.startReplica({ METRICS_NAMES: 'show' });
+    const labels = (template: string, deprecated: boolean): string =>
+      `namespace="default",template="${template}",deprecated="${deprecated}",service="gateway"`;
+    const named = async (): Promise<readonly string[]> =>
+      (await metrics(replica.index)).filter((line) => line.startsWith('fairlead_clusters_by_template_name{'));
+    await eventually(async () => (await named()).length === 3);
+    expect(await named()).toEqual([
+      `fairlead_clusters_by_template_name{${labels('secret-new', false)}} 1`,
+      `fairlead_clusters_by_template_name{${labels('secret-old', true)}} 1`,
+      `fairlead_clusters_by_template_name{${labels('unused', false)}} 0`,
+    ]);
+    await replica.stop();
   });
 
   it('count nodes by phase and kubelet, and say when the first certificate ends', async () => {

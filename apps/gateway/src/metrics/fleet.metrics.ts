@@ -1,4 +1,12 @@
-import { CLUSTER_PHASES, CLUSTER_STATES, CONDITION_REASONS, timeMsOf, UPGRADE_PHASES } from '@fairlead/contracts';
+import {
+  AZIMUTH_PHASES,
+  CLUSTER_PHASES,
+  CLUSTER_STATES,
+  CONDITION_REASONS,
+  timeMsOf,
+  UPGRADE_PHASES,
+  type ClusterView,
+} from '@fairlead/contracts';
 import {
   CLOCK,
   DATABASE,
@@ -10,6 +18,7 @@ import {
 } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { SETTINGS, type Settings } from '../config.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { nodePhase, type NodeCondition } from '../nodes/nodes.view.js';
 
@@ -26,9 +35,13 @@ type NodeCount = NodeCondition & {
 const MS = 1_000;
 const TEMPLATES: readonly string[] = ['none', 'current', 'deprecated'];
 const DRIFT_DRAINS: readonly string[] = ['needed', 'not-needed'];
+const CONNECTION_STATES: readonly string[] = ['verified', 'failed', 'unknown'];
+const STUCK_DURING: readonly string[] = ['creation', 'change', 'deletion'];
 const BACKUP_RESULTS: readonly string[] = ['good', 'failed', 'unverified', 'none'];
 /** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
 const STATES_EVERY_MS = 60_000;
+/** Templates of which the clusters are counted by name at most. */
+const NAMED_TEMPLATES_MAX = 1_000;
 
 type Counts = ReadonlyMap<string, number>;
 
@@ -37,6 +50,9 @@ interface States {
   readonly states: Counts;
   readonly reasons: Counts;
   readonly versions: Counts;
+  readonly azimuthPhases: Counts;
+  /** By what their step that is stuck is part of. */
+  readonly stuck: Counts;
   /** Since when the cluster is not Ready that has been so for longest, in Unix time; undefined: all are Ready. */
   readonly notReadySinceMs: number | undefined;
 }
@@ -50,6 +66,13 @@ interface LatestStates {
 const readingsOf = (label: string, values: readonly string[], counts: Counts): readonly Reading[] =>
   values.map((value) => ({ labels: { [label]: value }, value: counts.get(value) ?? 0 }));
 
+/** undefined: none of its steps is stuck. */
+const stuckDuring = ({ status: { phase }, conditions }: Pick<ClusterView, 'status' | 'conditions'>) => {
+  if (!conditions.some(({ type, status }) => type === 'Stalled' && status === 'True')) return undefined;
+  if (phase === 'Deleting') return 'deletion';
+  return phase === 'Provisioned' ? 'change' : 'creation';
+};
+
 /** The fleet as numbers, for Prometheus: what exists, in which state. Every replica of the gateway reports the same. */
 @Injectable()
 export class FleetMetrics {
@@ -60,8 +83,11 @@ export class FleetMetrics {
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(SETTINGS) settings: Pick<Settings, 'metricsNames'>,
   ) {
-    for (const gauge of [...this.gauges(), ...this.etcdGauges()]) metrics.addGauge(gauge);
+    const named = settings.metricsNames ? this.namedGauges() : [];
+    const gauges = [...this.gauges(), ...this.stateGauges(), ...this.etcdGauges(), ...named];
+    for (const gauge of gauges) metrics.addGauge(gauge);
   }
 
   private gauges(): readonly GaugeRequest[] {
@@ -73,35 +99,16 @@ export class FleetMetrics {
         read: () => this.byPhase('clusters', CLUSTER_PHASES),
       },
       {
-        name: 'fairlead_clusters_by_state',
-        help: 'Clusters by state of life, at most a minute old',
-        labels: ['state'],
-        read: async () => readingsOf('state', CLUSTER_STATES, (await this.latestStates()).states),
-      },
-      {
-        name: 'fairlead_clusters_by_reason',
-        help: 'Clusters whose state follows from a condition with this reason, at most a minute old',
-        labels: ['reason'],
-        read: async () => readingsOf('reason', CONDITION_REASONS, (await this.latestStates()).reasons),
-      },
-      {
-        name: 'fairlead_clusters_by_version',
-        help: 'Clusters by the Kubernetes version of their oldest control plane, at most a minute old',
-        labels: ['version'],
-        read: async () =>
-          [...(await this.latestStates()).versions].map(([version, value]) => ({ labels: { version }, value })),
-      },
-      {
         name: 'fairlead_clusters_by_template',
         help: 'Clusters by whether they have a template, and whether it is deprecated',
         labels: ['template'],
         read: () => this.byTemplate(),
       },
       {
-        name: 'fairlead_clusters_not_ready_oldest_timestamp_seconds',
-        help: 'Of the clusters that are not Ready, the earliest time since when, in Unix time, at most a minute old; absent while all are',
-        labels: [],
-        read: () => this.notReady(),
+        name: 'fairlead_connections',
+        help: 'Connections to providers by whether they could be verified when that was last tried',
+        labels: ['state'],
+        read: () => this.connections(),
       },
       {
         name: 'fairlead_upgrades',
@@ -126,6 +133,72 @@ export class FleetMetrics {
         help: 'When the first certificate of any control plane ends, in Unix time; absent while none is known',
         labels: [],
         read: () => this.firstEnd(),
+      },
+    ];
+  }
+
+  /** What follows from the views of all clusters. */
+  private stateGauges(): readonly GaugeRequest[] {
+    const counted = [
+      {
+        name: 'fairlead_clusters_by_state',
+        help: 'Clusters by state of life',
+        label: 'state',
+        values: CLUSTER_STATES,
+        of: ({ states }: States) => states,
+      },
+      {
+        name: 'fairlead_clusters_by_azimuth_phase',
+        help: "Clusters by azimuth's phase",
+        label: 'phase',
+        values: AZIMUTH_PHASES,
+        of: ({ azimuthPhases }: States) => azimuthPhases,
+      },
+      {
+        name: 'fairlead_clusters_stuck',
+        help: 'Clusters with a step that takes longer than its limit, by what it is part of',
+        label: 'during',
+        values: STUCK_DURING,
+        of: ({ stuck }: States) => stuck,
+      },
+      {
+        name: 'fairlead_clusters_by_reason',
+        help: 'Clusters whose state follows from a condition with this reason',
+        label: 'reason',
+        values: CONDITION_REASONS,
+        of: ({ reasons }: States) => reasons,
+      },
+    ];
+    return [
+      ...counted.map(({ name, help, label, values, of }) => ({
+        name,
+        help: `${help}, at most a minute old`,
+        labels: [label],
+        read: async () => readingsOf(label, values, of(await this.latestStates())),
+      })),
+      {
+        name: 'fairlead_clusters_by_version',
+        help: 'Clusters by the Kubernetes version of their oldest control plane, at most a minute old',
+        labels: ['version'],
+        read: async () =>
+          [...(await this.latestStates()).versions].map(([version, value]) => ({ labels: { version }, value })),
+      },
+      {
+        name: 'fairlead_clusters_not_ready_oldest_timestamp_seconds',
+        help: 'Of the clusters that are not Ready, the earliest time since when, in Unix time, at most a minute old; absent while all are',
+        labels: [],
+        read: () => this.notReady(),
+      },
+    ];
+  }
+
+  private namedGauges(): readonly GaugeRequest[] {
+    return [
+      {
+        name: 'fairlead_clusters_by_template_name',
+        help: 'Clusters of each template, and whether it is deprecated',
+        labels: ['namespace', 'template', 'deprecated'],
+        read: () => this.byTemplateName(),
       },
     ];
   }
@@ -180,6 +253,28 @@ export class FleetMetrics {
     return readingsOf('template', TEMPLATES, new Map(rows.map(({ template, n }) => [template, Number(n)])));
   }
 
+  /** A template that no cluster has is 0. */
+  private async byTemplateName(): Promise<readonly Reading[]> {
+    const rows = await this.database.query<{ namespace: string; template: string; deprecated: string; n: string }[]>(
+      `select cluster_templates.key as namespace, one.key as template,
+              coalesce(one.value->'deprecated' = 'true', false)::text as deprecated, count(manifests.key) as n
+         from cluster_templates cross join jsonb_each(cluster_templates.doc) as one
+              left join manifests on split_part(manifests.key, '/', 1) = cluster_templates.key
+                                 and manifests.doc->'template'->>'name' = one.key
+        group by 1, 2, 3 order by 1, 2 limit ${NAMED_TEMPLATES_MAX}`,
+    );
+    return rows.map(({ n, ...labels }) => ({ labels, value: Number(n) }));
+  }
+
+  private async connections(): Promise<readonly Reading[]> {
+    const rows = await this.database.query<{ state: string; n: string }[]>(
+      `select case when coalesce(doc->>'problem', '') <> '' then 'failed'
+                   when doc->>'verifiedAt' is not null then 'verified' else 'unknown' end as state, count(*) as n
+         from connections where doc->>'registration' is not null group by 1`,
+    );
+    return readingsOf('state', CONNECTION_STATES, new Map(rows.map(({ state, n }) => [state, Number(n)])));
+  }
+
   private latestStates(): Promise<States> {
     const atMs = this.clock.now().getTime();
     if (this.latest === undefined || atMs - this.latest.atMs >= STATES_EVERY_MS) {
@@ -193,23 +288,23 @@ export class FleetMetrics {
   }
 
   private async readStates(): Promise<States> {
-    const [states, reasons, versions] = [
-      new Map<string, number>(),
-      new Map<string, number>(),
-      new Map<string, number>(),
-    ];
+    const counts = () => new Map<string, number>();
+    const [states, reasons, versions, azimuthPhases, stuck] = [counts(), counts(), counts(), counts(), counts()];
     let notReadySinceMs: number | undefined;
-    const count = (counts: Map<string, number>, value: string): unknown =>
-      counts.set(value, (counts.get(value) ?? 0) + 1);
-    for await (const { status, k8sVersion, conditions } of this.clusters.everywhere()) {
+    const count = (of: Map<string, number>, value: string): unknown => of.set(value, (of.get(value) ?? 0) + 1);
+    for await (const view of this.clusters.everywhere()) {
+      const { status, k8sVersion, conditions } = view;
       count(states, status.state);
+      count(azimuthPhases, status.azimuthPhase);
       count(versions, k8sVersion);
       for (const reason of status.reasons) count(reasons, reason);
+      const during = stuckDuring(view);
+      if (during !== undefined) count(stuck, during);
       const ready = conditions.find(({ type }) => type === 'Ready');
       if (ready === undefined || ready.status === 'True') continue;
       notReadySinceMs = Math.min(notReadySinceMs ?? Infinity, Date.parse(ready.lastTransitionTime));
     }
-    return { states, reasons, versions, notReadySinceMs };
+    return { states, reasons, versions, azimuthPhases, stuck, notReadySinceMs };
   }
 
   private async notReady(): Promise<readonly Reading[]> {

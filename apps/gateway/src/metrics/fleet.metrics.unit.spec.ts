@@ -1,4 +1,12 @@
-import { CLUSTER_STATES, CONDITION_REASONS, type ClusterLifeState, type ConditionReason } from '@fairlead/contracts';
+import {
+  AZIMUTH_PHASES,
+  CLUSTER_STATES,
+  CONDITION_REASONS,
+  type AzimuthPhase,
+  type ClusterLifeState,
+  type ClusterPhase,
+  type ConditionReason,
+} from '@fairlead/contracts';
 import type { GaugeRequest } from '@fairlead/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { FleetMetrics } from './fleet.metrics.js';
@@ -7,21 +15,26 @@ interface Standing {
   readonly state: ClusterLifeState;
   readonly reasons: readonly ConditionReason[];
   readonly version?: string;
+  readonly phase?: ClusterPhase;
+  readonly azimuthPhase?: AzimuthPhase;
+  readonly isStuck?: true;
   /** Absent: it is Ready. */
   readonly notReadySince?: string;
 }
 
-const viewOf = ({ version = 'v1.34.4', notReadySince, ...status }: Standing) => ({
-  status,
-  k8sVersion: version,
-  conditions: [
-    {
-      type: 'Ready',
-      status: notReadySince === undefined ? 'True' : 'False',
-      lastTransitionTime: notReadySince ?? '2026-01-01T00:00:00.000Z',
-    },
-  ],
-});
+const viewOf = (standing: Standing) => {
+  const { version = 'v1.34.4', notReadySince, phase = 'Provisioned', azimuthPhase = 'Ready', isStuck } = standing;
+  const { state, reasons } = standing;
+  const lastTransitionTime = notReadySince ?? '2026-01-01T00:00:00.000Z';
+  return {
+    status: { state, reasons, phase, azimuthPhase },
+    k8sVersion: version,
+    conditions: [
+      { type: 'Ready', status: notReadySince === undefined ? 'True' : 'False', lastTransitionTime },
+      { type: 'Stalled', status: isStuck === true ? 'True' : 'False', lastTransitionTime },
+    ],
+  };
+};
 
 /** Clusters that stand like this, and how often they were read. */
 const fleet = (standing: Standing[]) => {
@@ -36,7 +49,7 @@ const fleet = (standing: Standing[]) => {
   };
   const metrics = { addGauge: (gauge: GaugeRequest) => void gauges.set(gauge.name, gauge) };
   const clock = { now: () => new Date(seen.nowMs) };
-  new FleetMetrics(metrics as never, {} as never, clusters as never, clock as never);
+  new FleetMetrics(metrics as never, {} as never, clusters as never, clock as never, { metricsNames: false });
   const read = async (name: string): Promise<Readonly<Record<string, number>>> => {
     const readings = (await gauges.get(name)?.read()) ?? [];
     return Object.fromEntries(readings.map(({ labels, value }) => [Object.values(labels).join(), value]));
@@ -46,6 +59,8 @@ const fleet = (standing: Standing[]) => {
     states: () => read('fairlead_clusters_by_state'),
     reasons: () => read('fairlead_clusters_by_reason'),
     versions: () => read('fairlead_clusters_by_version'),
+    azimuthPhases: () => read('fairlead_clusters_by_azimuth_phase'),
+    stuck: () => read('fairlead_clusters_stuck'),
     notReadySince: async () => Object.values(await read('fairlead_clusters_not_ready_oldest_timestamp_seconds')),
   };
 };
@@ -63,6 +78,18 @@ describe('clusters as numbers', () => {
   it('are counted by each reason that their state follows from', async () => {
     const { reasons } = fleet([DEGRADED, { ...DEGRADED, reasons: ['NodesLost'] }]);
     expect(await reasons()).toEqual({ ...zeros(CONDITION_REASONS), NodesLost: 2, RemediationSuspended: 1 });
+  });
+
+  it("are counted by azimuth's phase [azimuth 22, azimuth 34]", async () => {
+    const { azimuthPhases } = fleet([DEGRADED, { ...DEGRADED, azimuthPhase: 'Unhealthy' }]);
+    expect(await azimuthPhases()).toEqual({ ...zeros(AZIMUTH_PHASES), Ready: 1, Unhealthy: 1 });
+  });
+
+  it('are counted while a step is stuck, by what it is part of [azimuth 24]', async () => {
+    const stuck = (phase: ClusterPhase): Standing => ({ ...DEGRADED, phase, isStuck: true });
+    const all = [DEGRADED, stuck('Pending'), stuck('Provisioning'), stuck('Provisioned'), stuck('Deleting')];
+    expect(await fleet(all).stuck()).toEqual({ creation: 2, change: 1, deletion: 1 });
+    expect(await fleet([DEGRADED]).stuck()).toEqual({ creation: 0, change: 0, deletion: 0 });
   });
 
   it('are counted by version [azimuth 34]', async () => {

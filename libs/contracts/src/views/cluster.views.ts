@@ -31,6 +31,20 @@ export const CLUSTER_STATES = [
 export const ClusterLifeState = z.enum(CLUSTER_STATES);
 export type ClusterLifeState = z.infer<typeof ClusterLifeState>;
 
+/** azimuth's phases of a cluster. */
+export const AZIMUTH_PHASES = [
+  'Pending',
+  'Reconciling',
+  'Upgrading',
+  'Ready',
+  'Deleting',
+  'Unhealthy',
+  'Failed',
+  'Unknown',
+] as const;
+export const AzimuthPhase = z.enum(AZIMUTH_PHASES);
+export type AzimuthPhase = z.infer<typeof AzimuthPhase>;
+
 export const CONDITION_TYPES = [
   'Accepted',
   'InfrastructureReady',
@@ -186,6 +200,7 @@ export const ClusterView = z
     status: z.strictObject({
       phase: ClusterPhase,
       state: ClusterLifeState.describe('How the cluster is now'),
+      azimuthPhase: AzimuthPhase.describe("azimuth's phase, by its order of precedence"),
       reasons: z.array(z.string()).describe('The reasons of the conditions that its state follows from'),
       reason: z
         .string()
