@@ -63,6 +63,9 @@ const OPTIONAL = [
   'dotenv',
 ];
 
+/** Loaded from node_modules by the few who use them: they are large. */
+const LOADED_LATER = ['@aws-sdk/*'];
+
 const loader = readFileSync(new URL('bundle.loader.mjs', import.meta.url), 'utf8');
 
 /**
@@ -78,7 +81,7 @@ const COMMON = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  external: OPTIONAL,
+  external: [...OPTIONAL, ...LOADED_LATER],
   sourcemap: true,
   keepNames: true, // Nest and TypeORM identify classes by their names, and stack traces name functions by them.
   // A program keeps its source in memory. Lines are short, because Node prints the line that threw.

@@ -22,6 +22,8 @@ import { bodyFault } from '../../apps/gateway/src/http/text.js';
 import { pageRequest } from '../../apps/gateway/src/http/page.js';
 import { parseBody } from '../../apps/gateway/src/http/validation.pipe.js';
 import { ClusterManifest, ClusterRequest, UpgradeRequest } from '@fairlead/contracts';
+import { isAnswerTo, titleIn } from '../../apps/infra-svc/src/adapters/aws/aws.http.js';
+import { sentenceOf } from '../../apps/infra-svc/src/adapters/aws/aws.verdicts.js';
 import { wordsIn } from '../../apps/infra-svc/src/adapters/openstack/openstack.session.js';
 import { KubeconfigMemory } from '../../apps/node-agent/src/adapters/kubernetes/kubeconfig.js';
 import { kubeletSettingsIn } from '../../apps/node-agent/src/software/kubelet.settings.js';
@@ -72,6 +74,23 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: { ...WORST_JSON, tags: (length) => '<title>a'.repeat(length / 8) },
     lengthMax: 16 * MIB,
     feed: wordsIn,
+  },
+  {
+    file: 'apps/infra-svc/src/adapters/aws/aws.http.ts',
+    what: 'an answer of AWS, or the page of a proxy in front of it',
+    shapes: { tags: (length) => '<title>a'.repeat(length / 8), spaces: (length) => ' '.repeat(length) },
+    lengthMax: 16 * MIB,
+    feed: (text) => [isAnswerTo('DescribeInstances', 502, text), titleIn(text)],
+  },
+  {
+    file: 'apps/infra-svc/src/adapters/aws/aws.verdicts.ts',
+    what: 'the words of an error of AWS',
+    shapes: {
+      prefix: (length) => 'Encoded authorization failure message: '.repeat(length / 39),
+      spaces: (length) => ' '.repeat(length),
+    },
+    lengthMax: 16 * MIB,
+    feed: (text) => sentenceOf({ code: 'X', status: 400, words: text, service: 'EC2', action: 'RunInstances' }),
   },
   {
     file: 'apps/gateway/src/http/page.ts',

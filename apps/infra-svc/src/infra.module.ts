@@ -21,6 +21,7 @@ import { CheckedHttp } from '@fairlead/service-kit/http';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import { awsKind } from './adapters/aws/aws.kind.js';
 import { externalKind } from './adapters/external/external.kind.js';
 import { HelmRepository } from './adapters/helm/helm.repository.js';
 import { joinKind } from './adapters/join/join.kind.js';
@@ -94,9 +95,10 @@ const kindsOf = (
     epoch: () => ownership.epoch,
   });
   return new Map(
-    [labKind(limits), ssh, nspawnKind(process.env), joinKind(joined), openstackKind(limits), externalKind(limits)].map(
-      (kind) => [kind.name, kind],
-    ),
+    [
+      ...[labKind(limits), ssh, nspawnKind(process.env), joinKind(joined)],
+      ...[openstackKind(limits), awsKind(limits), externalKind(limits)],
+    ].map((kind) => [kind.name, kind]),
   );
 };
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { AwsSettings } from './aws-settings.js';
 import { HostProfile } from './hosts.js';
 import { limitedRecord } from './limited.record.js';
 import { isOfficial } from './mirror.js';
@@ -89,6 +90,7 @@ export type ExternalSettings = z.output<typeof ExternalSettings>;
 
 /** The providers and the settings schema of each. Nothing else is ever recorded. */
 export const PROVIDER_SETTINGS = {
+  aws: AwsSettings,
   external: ExternalSettings,
   join: JoinSettings,
   lab: LabSettings,
@@ -135,6 +137,22 @@ export interface ProviderTraits {
 const DELETED_MACHINES = 'machines are deleted, not used again';
 
 export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
+  aws: {
+    choosesImages: true,
+    hasInventory: false,
+    hostsJoin: false,
+    takesUserData: true,
+    isSimulated: false,
+    isolation: DELETED_MACHINES,
+    sharedNetwork: false,
+    location: ['credentials', 'accessKeyId', 'subnets', 'endpoint'],
+    credentialAddress: 'endpoint',
+    example: {
+      connection: 'aws',
+      machineType: 't3.medium',
+      caution: 'instances of the account, which cost what AWS charges for them',
+    },
+  },
   external: {
     choosesImages: true,
     hasInventory: false,

@@ -11,7 +11,8 @@ const openstack = {
   image: 'debian-12',
 };
 const external = { address: 'unix:/run/provider.sock' };
-const good = { external, join: {}, lab, nspawn, openstack, ssh };
+const aws = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE' };
+const good = { aws, external, join: {}, lab, nspawn, openstack, ssh };
 
 const fieldsOf = (provider: ProviderName, settings: Readonly<Record<string, unknown>>): readonly string[] =>
   settingFaults(provider, settings).map(({ field }) => field);
@@ -93,8 +94,8 @@ describe('the settings of a connection', () => {
   });
 
   it('require an existing provider', () => {
-    expect(PROVIDERS).toEqual(['external', 'join', 'lab', 'nspawn', 'openstack', 'ssh']);
-    expect(['lab', 'aws', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
+    expect(PROVIDERS).toEqual(['aws', 'external', 'join', 'lab', 'nspawn', 'openstack', 'ssh']);
+    expect(['lab', 'mars', 'constructor', '__proto__'].map(isProvider)).toEqual([true, false, false, false]);
   });
 });
 

@@ -7,6 +7,7 @@ export * from './agent.subjects.js';
 export * from './application.js';
 export * from './autoscaler.js';
 export * from './autoscaler.credential.js';
+export * from './aws-settings.js';
 export * from './certificates.js';
 export * from './cluster.limits.js';
 export * from './pod.ranges.js';

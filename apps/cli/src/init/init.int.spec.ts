@@ -58,7 +58,7 @@ describe('fairlead init', () => {
     [['shop\nspec: {}'], 'Error:'],
     [['shop', '--control-planes', '3', '--workers', '0'], 'cluster.single-node'],
     // Hosts that join by themselves cannot be control planes.
-    [['shop', '--provider', 'join'], 'Allowed choices are external, lab, nspawn, openstack, ssh'],
+    [['shop', '--provider', 'join'], 'Allowed choices are aws, external, lab, nspawn, openstack, ssh'],
   ])('writes nothing that the server would refuse: %j', async (args, words) => {
     const { code, stdout, stderr } = await init(...args);
     expect([code, stdout]).toEqual([2, '']);
@@ -83,7 +83,7 @@ describe('fairlead init', () => {
       expect(code).toBe(0);
       expect(questions).toEqual([
         'Name of the cluster [demo]: ',
-        'Provider (external, lab, nspawn, openstack, ssh) [lab]: ',
+        'Provider (aws, external, lab, nspawn, openstack, ssh) [lab]: ',
         'Connection [site]: ',
         expect.stringMatching(/^Machine type \[.+\]: $/),
         'Workers (0: a single node) [2]: ',

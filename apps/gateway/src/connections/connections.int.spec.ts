@@ -86,7 +86,7 @@ describe('a connection', () => {
     const before = (await gateway.log()).length;
     const { status, body } = await put('cloud', { ...lab, provider: 'aws' });
     expect([status, body.reason, body.field]).toEqual([422, 'connection.provider-unknown', 'provider']);
-    expect(body.help).toBe('Supported: external, join, lab, nspawn, openstack, ssh.');
+    expect(body.help).toBe('Supported: aws, external, join, lab, nspawn, openstack, ssh.');
     expect((await gateway.log()).length).toBe(before);
   });
 
