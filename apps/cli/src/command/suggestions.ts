@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { usageFailure, type CliFailure } from '../failures.js';
 import { titleOf } from './command.js';
 import { nearest } from './nearest.js';
+import { wordsOfPeer } from './words.of.peers.js';
 
 const HIDDEN = '__';
 const SUGGESTIONS_MAX = 3;
@@ -19,6 +20,9 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   log: 'events',
   ns: 'namespace',
 };
+
+/** Where a group has not the one, it has another. */
+const LOOKS: readonly string[] = ['get', 'list', 'describe'];
 
 const visible = (command: Command): readonly Command[] =>
   command.commands.filter((child) => !child.name().startsWith(HIDDEN));
@@ -40,8 +44,11 @@ const elsewhere = (command: Command, words: readonly string[]): readonly Command
   const [first = '', second] = words;
   if (second !== undefined) {
     const group = visible(command).find((child) => isCalled(child, second));
+    if (group !== undefined && group.commands.length === 0) return [group];
     const swapped = group === undefined ? [] : visible(group).filter((child) => isCalled(child, first));
     if (swapped.length > 0) return swapped;
+    const looks = group === undefined ? [] : visible(group).filter((child) => LOOKS.includes(child.name()));
+    if (LOOKS.includes(SYNONYMS[first] ?? first) && looks.length > 0) return looks;
   }
   return leavesOf(command).filter((leaf) => isCalled(leaf, first));
 };
@@ -49,6 +56,8 @@ const elsewhere = (command: Command, words: readonly string[]): readonly Command
 /** The error for an unknown command, with suggestions and where all commands are listed. */
 export const unknownCommand = (command: Command, words: readonly string[]): CliFailure => {
   const [word = ''] = words;
+  const advice = wordsOfPeer(command.name(), words);
+  if (advice !== undefined) return usageFailure(`unknown command '${word}'`, advice);
   const spelled = nearest(word, visible(command), namesOf);
   const meant = (spelled.length > 0 ? spelled : elsewhere(command, words)).slice(0, SUGGESTIONS_MAX);
   const titles = meant.map((one) => `"${titleOf(one)}"`).join(' or ');
