@@ -30,6 +30,24 @@ describe('help', () => {
     expect(stdout).not.toMatch(/^Commands:$/m);
   });
 
+  it('lists each command once, with its summary', async () => {
+    const { stdout } = await run(['--help'], io());
+    const commands = buildProgram(fakeIo()).commands.filter((command) => !command.name().startsWith('__'));
+    const listed = (name: string): number =>
+      [...stdout.matchAll(/^ {2}([\w-]+)(?:\||\s)/gm)].filter(([, first]) => first === name).length;
+    expect(commands.map((command) => command.name()).filter((name) => listed(name) !== 1)).toEqual([]);
+    expect(commands.length).toBeGreaterThan(30);
+  });
+
+  it.each(titles)('shows what is its own before the shared options: %s', async (title) => {
+    const { stdout } = await run([...title.split(' ').slice(1), '--help'], io());
+    const [own = '', shared] = stdout.split(/^Shared options/m);
+    if (title === 'fairlead') return expect(shared).toContain('--server');
+    expect(own).not.toContain('output format: table');
+    expect(stdout).not.toContain('address of the REST API');
+    return expect(own).toMatch(/^Options:$/m);
+  });
+
   it("lists shared options after the command's own, and describes them only once", async () => {
     const { stdout } = await run(['node', 'list', '--help'], io());
     expect(stdout.indexOf('--selector')).toBeLessThan(stdout.indexOf('Shared options (see "fairlead --help"):'));
