@@ -44,7 +44,7 @@ describe('help', () => {
     const [own = '', shared] = stdout.split(/^Shared options/m);
     if (title === 'fairlead') return expect(shared).toContain('--server');
     expect(own).not.toContain('output format: table');
-    expect(stdout).not.toContain('address of the REST API');
+    expect(stdout).not.toContain('(FAIRLEAD_SERVER');
     return expect(own).toMatch(/^Options:$/m);
   });
 
