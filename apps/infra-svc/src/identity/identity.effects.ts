@@ -30,7 +30,7 @@ export const AGAIN_MS = { min: 4_000, max: 8_000 };
 /** Not urgent: a realm that does not delete its resources. */
 const DELETION_AGAIN_MS = { min: 20_000, max: 40_000 };
 const BUSY_AGAIN_MS = 1_000;
-/** How soon manual changes at an identity provider are put right, which tells of none. */
+/** How soon manual changes at an identity provider are reverted: it announces none. */
 export const FOLLOW_AGAIN_MS = { min: 240_000, max: 360_000 };
 
 const spread = (uid: string, { min, max }: typeof AGAIN_MS): number => min + (fnv1a32(uid) % (max - min));
@@ -88,7 +88,7 @@ export class IdentityEffects {
     if (selection === null || identity.ready === undefined) return undefined;
     const realm = await this.realms.one(task.namespace, identity.ready.realm);
     const again = realm === undefined ? undefined : await this.ensure(task, realm, selection);
-    return again ?? task.requeueAfter(spread(uid, FOLLOW_AGAIN_MS), 'the identity provider tells of no change');
+    return again ?? task.requeueAfter(spread(uid, FOLLOW_AGAIN_MS), 'the identity provider announces no changes');
   }
 
   private async ensure(

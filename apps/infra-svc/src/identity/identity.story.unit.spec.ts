@@ -205,7 +205,7 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.types()).toHaveLength(before);
   });
 
-  it('says when its realm cannot be used any more, and when it can again, each once', async () => {
+  it('states when its realm becomes unusable, and when it can be used again, each once', async () => {
     await register('company');
     await create({});
     story.realm.problem = 'RealmUnreachable';

@@ -54,7 +54,7 @@ const isSame = (one: unknown, other: unknown): boolean =>
     ? JSON.stringify(one.toSorted()) === JSON.stringify(other.toSorted())
     : one === other;
 
-/** Whether nobody has changed it. */
+/** Whether it is still as Fairlead made it. */
 export const isClientRight = (found: Client, { attributes, ...fields }: ClientSettings): boolean =>
   Object.entries(fields).every(([name, value]) => isSame(found[name], value)) &&
   Object.entries(attributes).every(([name, value]) => found.attributes?.[name] === value);

@@ -175,7 +175,7 @@ export const describeKeycloak = (start: () => Promise<TestRealm>): void => {
       });
     });
 
-    it('is not written again while nobody changes it', async () => {
+    it('is not written again while it is as it should be', async () => {
       const services = [GRAFANA, WIKI];
       const once = await open();
       for (const what of ['ensureGroup', 'ensureClient', 'ensureServices'] as const)

@@ -15,7 +15,7 @@ import { failIfTaken, isOwn, marksOf } from './keycloak.marks.js';
 
 const NOT_FOUND = 404;
 const CONFLICT = 409;
-/** More than Fairlead makes for a cluster; Keycloak gives 10 or 100 of them when it is not told. */
+/** More than Fairlead makes for a cluster; without a number, Keycloak lists 10 groups, or 100 clients. */
 const LISTED_MAX = 1_000;
 
 /** A Keycloak realm, used through its Admin API with an access token of the service account. */
