@@ -273,7 +273,7 @@ describe('connection', () => {
       gateway.on('GET', path, { body: { ...item, quota: { clusters: 2, nodes: 4 } } });
       gateway.on('PATCH', at, { body: { ...item, quota: {} } });
       const quota = (...options: string[]) => ask([noun, 'quota', name, ...options]);
-      expect((await quota()).stdout).toBe(`The quota of ${noun} ${name}: clusters 2, nodes 4.\n`);
+      expect((await quota()).stdout).toBe(`The ${noun} ${name} may have 2 clusters and 4 nodes.\n`);
       expect(gateway.received.map(({ method }) => method)).toEqual(['GET']);
       const bodyOf = async (...options: string[]) => {
         expect((await quota(...options)).stdout).toBe(`The ${noun} ${name} has no quota.\n`);

@@ -43,8 +43,12 @@ export const quotaText = (quota: Quota | undefined): string =>
     .map(([what, limit]) => `${what} ${limit}`)
     .join(', ');
 
+const LISTS = new Intl.ListFormat('en', { type: 'conjunction' });
+
 /** `of`: `connection site`. */
 export const quotaSentence = (of: string, quota: Quota | undefined): string => {
-  const limits = quotaText(quota);
-  return limits === '' ? `The ${of} has no quota.` : `The quota of ${of}: ${limits}.`;
+  const limits = Object.entries(quota ?? {}).map(
+    ([what, limit]) => `${limit} ${limit === 1 ? what.slice(0, -1) : what}`,
+  );
+  return limits.length === 0 ? `The ${of} has no quota.` : `The ${of} may have ${LISTS.format(limits)}.`;
 };
