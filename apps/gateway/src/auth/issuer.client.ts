@@ -217,7 +217,12 @@ export class Issuer {
    */
   private async groupsNow(token: string, { subject }: User): Promise<readonly string[] | undefined> {
     const { configuration } = await this.open();
-    const claims = await this.asked(() => oidc.fetchUserInfo(configuration, token, subject));
+    const claims = await this.asked(() =>
+      oidc.fetchUserInfo(configuration, token, subject).catch((error: unknown) => {
+        if (isTokenRefused(error)) return undefined;
+        throw error;
+      }),
+    );
     return claims === undefined ? undefined : mappedGroups(claims[this.required.groupsClaim], this.required);
   }
 
@@ -310,10 +315,13 @@ const OTHER_ANSWER: ReadonlySet<string> = new Set([
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ]);
 
+/** By a resource, such as UserInfo (RFC 6750, 3.1); elsewhere the client is at fault. */
+const isTokenRefused = (error: unknown): boolean =>
+  error instanceof oidc.WWWAuthenticateChallengeError && (error.status === 401 || error.status === 403);
+
 const isRefusal = (error: unknown): boolean => {
   if (error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError)
     return !CLIENT_AT_FAULT.has(error.error);
-  if (error instanceof oidc.WWWAuthenticateChallengeError) return error.status === 401 || error.status === 403;
   return error instanceof oidc.ClientError && OTHER_ANSWER.has(error.code ?? '');
 };
 

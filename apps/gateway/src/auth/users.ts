@@ -1,6 +1,6 @@
-import { EVERY_NAMESPACE, refuse } from '@fairlead/contracts';
+import { EVERY_NAMESPACE, refuse, wordsOf } from '@fairlead/contracts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Identity } from '../access/identity.js';
 import type { Issued } from './sessions.store.js';
@@ -34,6 +34,7 @@ export const orUnavailable = async <Answer>(asked: Promise<Answer>): Promise<Ans
 export class Users {
   /** Sessions about which this replica asks the issuer right now. */
   private readonly asking = new Map<string, Promise<UserSession | undefined>>();
+  private readonly log = new Logger('users');
 
   constructor(
     @Inject(Issuer) private readonly issuer: Issuer,
@@ -66,15 +67,23 @@ export class Users {
     return this.store.begin(id, granted, this.clock.now());
   }
 
-  /** Ends a session, and what it opens at the issuer. */
+  /**
+   * Ends a session, and soon what it opens at the issuer. The request does not wait for the issuer: while it waits, its
+   * own look would find the session ended, and refuse it.
+   */
   async end(session: string): Promise<void> {
     const found = await this.store.find(session, this.clock.now());
     if (found === undefined) return;
     await this.store.end(found.id);
-    if (found.refreshToken === undefined) return;
-    await this.issuer.revoke(found.refreshToken).catch((error: unknown) => {
-      if (!(error instanceof IssuerUnavailable)) throw error;
-    });
+    if (found.refreshToken !== undefined) void this.revoke(found.refreshToken);
+  }
+
+  private async revoke(refreshToken: string): Promise<void> {
+    try {
+      await this.issuer.revoke(refreshToken);
+    } catch (error) {
+      this.log.warn(`a session was not ended at the issuer: ${wordsOf(error)}`);
+    }
   }
 
   private get required(): OidcSettings {
