@@ -18,6 +18,7 @@ export type WhoamiView = Schemas['Whoami'];
 export type JoinTokenView = Schemas['JoinToken'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
+export type FleetRow = Schemas['FleetRow'];
 export type ConnectionView = Schemas['Connection'];
 export type OrphanView = Schemas['Orphan'];
 export type EventView = Schemas['Event'];

@@ -1,4 +1,4 @@
-import type { ClusterView, NodeView } from '../api/views.js';
+import type { ClusterView, FleetRow, NodeView } from '../api/views.js';
 import type { CommandOutput } from '../output/format.js';
 import { formatDuration } from '../output/duration.js';
 import { optional, prose, tableText, type Table } from '../output/table.js';
@@ -97,6 +97,24 @@ export const clustersOfAll = (
     empty: 'There are no clusters.',
   },
   names: clusters.map(({ namespace, name }) => `${namespace}/${name}`),
+});
+
+/** Clusters as they were at an earlier moment. */
+export const pastClustersAnswer = (rows: readonly FleetRow[], withNamespace: boolean): CommandOutput => ({
+  data: rows,
+  table: {
+    columns: [
+      ...(withNamespace ? ['namespace'] : []),
+      ...['name', 'state', 'ready', 'version', optional('since', 1), prose('message')],
+    ],
+    rows: rows.map(({ namespace, name, state, nodesReady, nodesTotal, version, since, reason, operation }) => [
+      ...(withNamespace ? [namespace] : []),
+      ...[name, state, `${nodesReady}/${nodesTotal}`, version, since],
+      reason === '' ? (operation?.title ?? '') : reason,
+    ]),
+    empty: 'There were no clusters.',
+  },
+  names: rows.map(({ namespace, name }) => (withNamespace ? `${namespace}/${name}` : name)),
 });
 
 export const clusterAnswer = (cluster: ClusterView, nowMs: number): CommandOutput & { readonly table: Table } => ({

@@ -159,6 +159,23 @@ describe('cluster', () => {
     );
   });
 
+  it('list shows the clusters as they were at a sequence or a time, of a namespace or of all', async () => {
+    const row = {
+      ...{ namespace: 'default', name: 'gone', uid: 'u', state: 'Degraded', reason: 'not Ready: gone-w-1' },
+      ...{ since: '2026-11-21T07:00:00.000Z', version: 'v1.34.4', nodesReady: 2, nodesTotal: 3, operation: null },
+      ...{ deadline: null, createdTime: '2026-11-20T08:00:00.000Z', lastSeq: 9 },
+    };
+    gateway.on('GET', '/fleet', { body: { kind: 'FleetList', items: [row], total: 1, counts: {} } });
+    const { stdout } = await ask(['cluster', 'list', '--at', '4711']);
+    expect(stdout).toContain('gone');
+    expect(stdout).toContain('2/3');
+    expect(gateway.asked('GET', '/fleet').at(-1)?.query).toMatchObject({ at: '4711', namespace: 'default' });
+    expect((await ask(['cluster', 'list', '-A', '--at', '4711', '-o', 'name'])).stdout).toBe('default/gone\n');
+    expect(gateway.asked('GET', '/fleet').at(-1)?.query['namespace']).toBeUndefined();
+    for (const more of [['--watch'], ['--ladybug'], ['-A', '-n', 'team-a']])
+      expect((await ask(['cluster', 'list', '--at', '4711', ...more])).code).toBe(2);
+  });
+
   it('describe shows the objects at a sequence or a time, and refuses other values [Cluster API 31]', async () => {
     reach('hosts');
     gateway.on('GET', DEMO, { body: clusterView() });

@@ -560,6 +560,10 @@ describe('fairlead pool', () => {
     const { stdout } = await ask(['pool', 'get', 'demo']);
     expect(stdout).toMatch(/NAME +STATE +DESIRED +READY +AVAILABLE +UP-TO-DATE +MIN +MAX/);
     expect(stdout).toMatch(/web +ScalingUp +2 +1 +0 +2 +- +- +lab\.medium +lab/);
+    await ask(['pool', 'list', 'demo', '--at', '2026-11-21T09:00:00+01:00']);
+    expect(gateway.asked('GET', '/ns/default/clusters/demo/manifest').at(-1)?.query).toMatchObject({
+      at: '2026-11-21T08:00:00.000Z',
+    });
     const none = await ask(['pool', 'get', 'demo', 'none']);
     expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('has no pool none')]);
   });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
-import type { ClusterAt, NodeSelection } from '../api/views.js';
+import type { ClusterAt, NodeSelection, NodeView } from '../api/views.js';
 import type { Session } from '../command/session.js';
 import { unknownPool } from '../pool/pool.commands.js';
 import { collected } from '../command/parsers.js';
@@ -57,6 +57,15 @@ export const queryOf = ({ pool, selector }: SelectionOptions) => ({
   pool: pool?.join(','),
   labelSelector: selector === undefined ? undefined : pairsOf(selector),
 });
+
+/** The same selection, of nodes as they were at an earlier moment. */
+export const isSelected = (
+  node: Pick<NodeView, 'pool' | 'labels'>,
+  { pool = [node.pool], selector = {} }: SelectionOptions,
+): boolean => {
+  const labels: Readonly<Record<string, string>> = node.labels;
+  return pool.includes(node.pool) && Object.entries(selector).every(([key, value]) => labels[key] === value);
+};
 
 /** The message for an empty selection. */
 export const noneSelected = (cluster: string, { pool = [], selector = {} }: SelectionOptions): string => {

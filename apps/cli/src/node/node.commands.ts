@@ -2,14 +2,22 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { queryOf } from './action.options.js';
 import { nodesAnswer } from '../cluster/cluster.answers.js';
-import { clusterAt } from '../command/session.js';
+import { moment } from '../command/parsers.js';
+import { clusterAt, type Session } from '../command/session.js';
+import type { CommandOutput } from '../output/format.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
 import { addAdd } from './add.commands.js';
 import { addActionCommands } from './action.commands.js';
-import { addPoolAndSelector, noneSelected, refuseUnknownPools, type SelectionOptions } from './action.options.js';
+import {
+  addPoolAndSelector,
+  isSelected,
+  noneSelected,
+  refuseUnknownPools,
+  type SelectionOptions,
+} from './action.options.js';
 import { addNodeDescribeCommand } from './describe.commands.js';
 import { addExecCommands } from './exec.commands.js';
 import { addNodeHoldCommands } from './hold.commands.js';
@@ -49,21 +57,35 @@ const addList = (parent: Command, io: Io): void => {
         'fairlead node list demo --output json | jq -r ".[] | select(.ready | not) | .name"',
         'Print the names of nodes that are not Ready',
       ],
+      ['fairlead node list demo --at 4711', 'List the nodes as they were at an event'],
     ],
   }).alias('ls');
-  addPoolAndSelector(command).action(
-    runs(io, async (session, name: string, options: SelectionOptions) => {
-      const { pool, selector } = options;
-      const at = clusterAt(session, name);
-      const isFiltered = pool !== undefined || selector !== undefined;
-      const empty = isFiltered ? noneSelected(name, options) : `The cluster ${name} has no nodes.`;
-      const nodes = await session.api.list('/ns/{namespace}/clusters/{cluster}/nodes', at, {
-        query: queryOf(options),
-      });
-      if (nodes.length === 0) await refuseUnknownPools(session, at, pool);
-      return nodesAnswer(nodes, io.now(), empty);
-    }),
-  );
+  addPoolAndSelector(command)
+    .option('--at <moment>', 'list them as of this sequence of the log, or this time', moment)
+    .action(runs(io, listNodes));
+};
+
+interface ListOptions extends SelectionOptions {
+  readonly at?: number | string;
+}
+
+const listNodes = async (session: Session, name: string, options: ListOptions): Promise<CommandOutput> => {
+  const { io } = session;
+  const { pool, selector, at: then } = options;
+  const at = clusterAt(session, name);
+  const isFiltered = pool !== undefined || selector !== undefined;
+  const empty = isFiltered ? noneSelected(name, options) : `The cluster ${name} has no nodes.`;
+  if (then !== undefined) {
+    const { nodes } = await session.api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { at: then } });
+    return nodesAnswer(
+      nodes.filter((node) => isSelected(node, options)),
+      io.now(),
+      empty,
+    );
+  }
+  const nodes = await session.api.list('/ns/{namespace}/clusters/{cluster}/nodes', at, { query: queryOf(options) });
+  if (nodes.length === 0) await refuseUnknownPools(session, at, pool);
+  return nodesAnswer(nodes, io.now(), empty);
 };
 
 const addAbandon = (parent: Command, io: Io): void => {

@@ -51,6 +51,22 @@ describe('node', () => {
     );
   });
 
+  it('list shows the nodes as they were at an earlier moment, filtered by pools and labels', async () => {
+    const [web, batch] = [{ tier: 'web' }, { tier: 'batch' }].map((labels, at) => ({
+      ...worker,
+      ...{ labels, pool: labels.tier, name: WORKERS[at] },
+    }));
+    gateway.on('GET', '/ns/default/clusters/demo', { body: { name: 'demo', nodes: [web, batch] } });
+    const names = async (...more: readonly string[]): Promise<readonly string[]> =>
+      (await ask(['node', 'list', 'demo', '-o', 'name', '--at', '4711', ...more])).stdout.trim().split('\n');
+    expect(await names()).toEqual([WORKERS[0], WORKERS[1]]);
+    expect(await names('--pool', 'batch')).toEqual([WORKERS[1]]);
+    expect(await names('-l', 'tier=web')).toEqual([WORKERS[0]]);
+    const { query } = gateway.asked('GET', '/ns/default/clusters/demo').at(-1)!;
+    expect(query).toMatchObject({ at: '4711' });
+    expect((await ask(['node', 'list', 'demo', '--at', 'yesterday'])).code).toBe(2);
+  });
+
   it('list filters by pools and labels', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
     const zone = 'topology.kubernetes.io/zone=lab-1a';

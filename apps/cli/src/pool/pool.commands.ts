@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { ClusterAt, Manifest, ManifestView, ScaleView } from '../api/views.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { CONFIRM_OPTION } from '../command/confirm.js';
-import { collected, integerBetween } from '../command/parsers.js';
+import { collected, integerBetween, moment } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions } from '../command/waiting.js';
 import { CliFailure } from '../failures.js';
@@ -130,17 +130,26 @@ const poolLines = (pool: Pool, status: Status | undefined, columns: number): rea
   return factLines(facts, columns);
 };
 
+interface PastOptions {
+  readonly at?: number | string;
+}
+
 const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get <cluster> [pool]',
     summary: 'Show the pools of a cluster, or one of them',
-    examples: [['fairlead pool list demo', 'List all pools']],
+    examples: [
+      ['fairlead pool list demo', 'List all pools'],
+      ['fairlead pool list demo --at 2026-11-21T08:00:00Z', 'List them as of a time in the past'],
+    ],
   })
     .aliases(['list', 'ls'])
+    .option('--at <moment>', 'show them as of this sequence of the log, or this time', moment)
     .action(
-      runs(io, async (session, cluster: string, name: string | undefined) => {
+      runs(io, async (session, cluster: string, name: string | undefined, options: PastOptions) => {
         const at = clusterAt(session, cluster);
-        const manifest = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at);
+        const asked = options.at === undefined ? {} : { query: { at: options.at } };
+        const manifest = await session.api.get('/ns/{namespace}/clusters/{cluster}/manifest', at, asked);
         return poolsAnswer(manifest, name === undefined ? manifest.spec.pools : [poolOf(manifest, at, name)]);
       }),
     );
