@@ -112,6 +112,8 @@ export class FakeWorld {
   readonly learners = new Set<string>();
   private external = false;
   readonly failing = new Map<string, string>();
+  /** Ports that a firewall drops, as `address:port`. */
+  readonly dropped = new Set<string>();
   readonly unreachable = new Set<string>();
   /** Problems of hosts that they detect themselves. */
   readonly unfit = new Map<string, string>();
@@ -319,6 +321,13 @@ export class FakeWorld {
         const position = { cursor: String(from + 1), time: 1 };
         return { text: Buffer.from(`line ${from + 1}\n`).toString('base64'), skipped: 0, position };
       },
+      'check-ports': ({ targets }) => ({
+        answers: targets.map(({ address, port }, target) => ({
+          target,
+          answer: this.dropped.has(`${address}:${port}`) ? 'silent' : 'open',
+          words: '',
+        })),
+      }),
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };
   }

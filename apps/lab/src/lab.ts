@@ -119,6 +119,7 @@ class Lab {
       delays,
       clusters: this.clusters,
       upgradeRefusal: (machine) => upgradeRefusal(this.faults, machine),
+      drops: (address, port) => this.drops(address, port),
       shutDown: (host, again) => this.shutDown(host, again),
     };
     this.platform = this.createPlatform(new CommandRunner(world, this.faults, stats, settled));
@@ -252,6 +253,18 @@ class Lab {
   private reachableAddress(machineId: string): string | undefined {
     const machine = this.groups.find(machineId);
     return machine?.isReachable === true ? machine.record.address : undefined;
+  }
+
+  /** A load balancer is out of reach if all of its targets are. */
+  private drops(address: string, port: number): boolean {
+    const targets = this.loadBalancers.targetsOf(address, port) ?? [{ host: address, port }];
+    return (
+      targets.length > 0 &&
+      targets.every((target) => {
+        const machine = this.clusters.machineAt(target.host);
+        return machine !== undefined && this.faults.drops(machine, target.port);
+      })
+    );
   }
 
   private shutDown(host: Host, again: boolean): void {

@@ -9,6 +9,7 @@ export const LAB_FAULTS = {
   'network-lost': 'the pod network of a machine loses its configuration until its next boot',
   'disk-full': 'the disk of a machine is full while the fault is set',
   'command-failure': 'a command on a machine fails, such as "kubeadm join"',
+  'port-dropped': 'a machine drops connections from other machines, to one port or to all, while the fault is set',
   'upgrade-refused': 'kubeadm refuses to upgrade the cluster, in a dry run already',
   quota: 'a machine is not created, because a quota is exhausted',
   'delete-failure': 'a machine is not deleted',

@@ -5,10 +5,10 @@ export * from './kubeadm/kubeadm.types.js';
 export { addressesHaproxyConfig } from './balancer/addresses.haproxy.js';
 export { addressesCheck, addressesKeepalivedConfig } from './balancer/addresses.keepalived.js';
 export { apiBackends, DEAD_PEERS, OLD_CONNECTIONS_KEPT } from './balancer/api.backend.js';
-export { ADDRESSES } from './balancer/balancer.paths.js';
+export { ADDRESSES, BALANCER } from './balancer/balancer.paths.js';
 export { addressesHaproxyUnit, addressesKeepalivedUnit } from './balancer/balancer.units.js';
 export { hostPort } from './balancer/host.port.js';
-export { INTERFACE } from './balancer/keepalived.config.js';
+export { INTERFACE, keepalivedConfig } from './balancer/keepalived.config.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';
 export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.script.js';
 export type { PublishApiInput, PublishApiResult } from './steps/publish-api.script.js';
@@ -34,6 +34,12 @@ export type {
   KubeadmJoinWorkerInput,
 } from './steps/kubeadm-join.script.js';
 export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-reset.script.js';
+export {
+  type CheckPortsInput,
+  type CheckPortsResult,
+  type PortAnswer,
+  type PortTarget,
+} from './steps/check-ports.script.js';
 export { PROBES_MAX, type HostFacts, type LookInput, type LookResult } from './steps/look.script.js';
 export * from './steps/look.verdict.js';
 export type { OwnRuntime, PrepareInput, PrepareResult } from './steps/prepare.script.js';

@@ -357,6 +357,35 @@ describe('the reason of a failed creation', () => {
   );
 });
 
+describe('a firewall between nodes', () => {
+  it.each([
+    [
+      'the API for a worker',
+      undefined,
+      /^demo-w-\d-\w+ does not reach the API \(198\.18\.7\.1\) on port 6443: /,
+      'JoinWorker',
+    ],
+    [
+      'a new control plane for etcd',
+      cp(2),
+      /^demo-cp-1-\w+ does not reach demo-cp-2-\w+ \(.*\) on port 2380: /,
+      'JoinControlPlane',
+    ],
+  ] as const)('that drops a port of %s is a finding with source, target and port', async (_, target, words, step) => {
+    const simulation = new Simulation(1, CALM);
+    const { world } = simulation;
+    const dropping = machinesOf(3, 2).find(({ name }) => name === target);
+    world.dropped.add(dropping === undefined ? '198.18.7.1:6443' : `${dropping.privateIp}:2380`);
+    await begin(simulation);
+    await simulation.run();
+    const failed = simulation.store.events.flatMap(({ type, data }) => (type === 'ClusterFailed' ? [data] : []));
+    expect(failed).toMatchObject([{ reason: `${step}FailedReason`, cause: { message: expect.stringMatching(words) } }]);
+    world.dropped.clear();
+    await untilReady(simulation);
+    expect([simulation.count('ClusterReady'), world.violations]).toEqual([1, []]);
+  });
+});
+
 describe('a storage class that cannot be installed', () => {
   const beginWithStorage = async (simulation: Simulation): Promise<void> => {
     const storageclass = { nfs: { server: 'nfs.example', path: '/export' } };

@@ -25,6 +25,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'etcd-remove-member': 'remove the etcd member',
   'kubeadm-reset': 'kubeadm reset',
   look: 'look at the host',
+  'check-ports': 'check ports between nodes',
   'balance-api': 'balance the API address',
   'publish-api': 'publish the API',
   'read-kubeconfig': 'read the kubeconfig',

@@ -71,6 +71,7 @@ describe('join credentials', () => {
           stdout: `FAIRLEAD-RESULT {"token":"${token}","certificateKey":${kind === 'JoinWorker' ? 'null' : `"${'0'.repeat(64)}"`}}`,
         };
       }
+      if (name.startsWith('check-ports')) return { stdout: 'FAIRLEAD-RESULT {"answers":[]}' };
       if (!name.startsWith('kubeadm-join')) return { stdout: 'FAIRLEAD-RESULT {"changed":false}' };
       nowMs += late[joins.length] ?? 0;
       const token = [...issuedAt.keys()].find((one) => text.includes(one)) ?? '';

@@ -10,6 +10,7 @@ import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
 import { leaveEtcd, runEtcdctl } from '../control-plane/etcd.members.js';
 import type { EndingCredentials, JoinCredentialsSource } from './join.credentials.js';
 import type { HostAccess } from '../hosts/host.access.js';
+import { checkPortsFrom, checkPortsOn } from './ports.check.js';
 import { clusterSettings, nodeSettings, versionOn } from '../hosts/node.settings.js';
 
 /** The sources of the first credentials of an attempt, and of their replacements. */
@@ -37,6 +38,8 @@ export class JoinsEffects {
   @OnTask('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
   async joinControlPlane(step: RunningTask): Promise<void> {
     const host = hostOf(step);
+    const alive = await checkPortsOn(this.hosts, step, host);
+    await this.hosts.on(host, step, (worker) => checkPortsFrom(worker, step, host, alive));
     const issue = () => this.credentials.forControlPlane(step);
     await this.withToken(step, { host, first: issue, next: issue }, async (credentials, renew) => {
       // The member of an external etcd exists before the join, and is kept.
@@ -67,7 +70,10 @@ export class JoinsEffects {
         node: nodeSettings(host, this.settings.tuning, desiredMetadata(cluster, host)),
         credentials: { token, caCertHash },
       });
-      await this.hosts.on(host, step, (worker) => worker.run(rendered));
+      await this.hosts.on(host, step, async (worker) => {
+        await checkPortsFrom(worker, step, host);
+        await worker.run(rendered);
+      });
     });
     await step.record({ type: 'WorkerJoined', data: { uid: cluster.uid, node: host.machine.name } });
   }

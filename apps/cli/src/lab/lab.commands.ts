@@ -9,6 +9,7 @@ import type { CommandOutput } from '../output/format.js';
 import { labFaults, type LabFault, type LabOptions } from './lab.effects.js';
 
 const TIMES_MAX = 1_000_000;
+const PORT_MAX = 65_535;
 
 export const addLabCommands = (program: Command, io: Io): void => {
   const fault = addGroup(
@@ -26,9 +27,10 @@ const labOptions = (command: Command): Command =>
     .option('--connection <name>', 'connection of the lab', 'lab')
     .option('--lab-token-file <file>', "file with the lab's token (default: that of the local instance)");
 
-const detailOf = ({ command, message, delayMs }: LabFault): string =>
+const detailOf = ({ command, message, delayMs, port }: LabFault): string =>
   [
     ...(command === undefined ? [] : [command]),
+    ...(port === undefined ? [] : [`port ${port}`]),
     ...(delayMs === undefined ? [] : [`after ${formatDuration(delayMs)}`]),
     ...(message === undefined ? [] : [message]),
   ].join(': ');
@@ -67,6 +69,7 @@ type SetOptions = LabOptions & {
   readonly message?: string;
   readonly delay?: number;
   readonly times?: number;
+  readonly port?: number;
 };
 
 const addSet = (fault: Command, io: Io): void => {
@@ -90,6 +93,7 @@ const addSet = (fault: Command, io: Io): void => {
     .option('--command <pattern>', 'command-failure: the beginning of the command line, or a pattern with * and ?')
     .option('--message <text>', 'what the failure says')
     .option('--delay <duration>', 'how slow it is, e.g. 30s', duration)
+    .option('--port <number>', 'port-dropped: the port (default: all)', integerBetween(1, PORT_MAX))
     .option('--times <count>', 'how often it strikes (default: always)', integerBetween(1, TIMES_MAX));
   labOptions(command).action(
     runs(io, async (session, kind: LabFaultKind, options: SetOptions) => setFault(session, kind, options)),
@@ -97,14 +101,17 @@ const addSet = (fault: Command, io: Io): void => {
 };
 
 const isSame = (one: LabFault, other: LabFault): boolean =>
-  one.kind === other.kind && (one.machine ?? '*') === (other.machine ?? '*') && one.command === other.command;
+  one.kind === other.kind &&
+  (one.machine ?? '*') === (other.machine ?? '*') &&
+  one.command === other.command &&
+  one.port === other.port;
 
 const setFault = async (
   session: Session,
   kind: LabFaultKind,
-  { machine = '*', command, message, delay, times, ...lab }: SetOptions,
+  { machine = '*', command, message, delay, times, port, ...lab }: SetOptions,
 ): Promise<CommandOutput> => {
-  const fault: LabFault = { kind, machine, command, message, delayMs: delay, times };
+  const fault: LabFault = { kind, machine, command, message, delayMs: delay, times, port };
   const before = await labFaults(session, lab);
   return faultsAnswer(await labFaults(session, lab, [...before.filter((one) => !isSame(one, fault)), fault]));
 };

@@ -15,6 +15,7 @@ export interface LabFault {
   readonly message?: string | undefined;
   readonly delayMs?: number | undefined;
   readonly times?: number | undefined;
+  readonly port?: number | undefined;
 }
 
 export interface LabOptions {

@@ -146,6 +146,12 @@ export class Clusters {
     this.hosts.set(host.facts.machineId, host);
   }
 
+  /** The name of the machine with the address; undefined: there is none. */
+  machineAt(address: string): string | undefined {
+    for (const { facts } of this.hosts.values()) if (facts.address === address) return facts.name;
+    return undefined;
+  }
+
   /**
    * Called when the host's machine is deleted: its etcd member counts as down, as in a real cluster. A cluster is
    * discarded with its last machine.

@@ -8,6 +8,8 @@ export interface CommandWorld {
   readonly clusters: Clusters;
   /** Returns why kubeadm must refuse to upgrade this machine, or undefined if it need not. */
   upgradeRefusal(machine: string): string | undefined;
+  /** Whether a firewall drops connections to the address: its machine's, or that of each target of a load balancer. */
+  drops(address: string, port: number): boolean;
   /** Shuts the host down, or reboots it if `again`. Returns immediately, because the caller ends with the host. */
   shutDown(host: Host, again: boolean): void;
 }

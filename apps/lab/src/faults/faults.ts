@@ -20,6 +20,8 @@ export const Fault = z.strictObject({
   message: z.string().max(2_000).optional(),
   delayMs: z.int().min(0).max(600_000).optional(),
   times: z.int().min(1).max(1_000_000).optional(),
+  /** Of `port-dropped`; absent: all ports. */
+  port: z.int().min(1).max(65_535).optional(),
 });
 export type Fault = z.infer<typeof Fault>;
 
@@ -61,6 +63,14 @@ export class Faults {
   /** Whether this machine has a fault that lasts while it is requested. Not counted as a strike. */
   has(kind: FaultKind, machine: string): boolean {
     return this.armed.some(({ fault }) => fault.kind === kind && matchesGlob(fault.machine, machine));
+  }
+
+  /** Whether this machine drops connections to the port. Not counted as a strike. */
+  drops(machine: string, port: number): boolean {
+    return this.armed.some(
+      ({ fault }) =>
+        fault.kind === 'port-dropped' && (fault.port ?? port) === port && matchesGlob(fault.machine, machine),
+    );
   }
 
   /** Returns the fault that strikes this command line (`kubeadm init --config ...`) on this machine now, if any. */

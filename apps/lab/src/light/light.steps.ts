@@ -89,6 +89,8 @@ const LIGHT_FACTS = {
   answering: [],
 };
 const KILLED_EXIT_CODE = 137;
+/** Of lab-connect: a fault drops the connection. */
+const SILENT = 124;
 const MS_PER_SECOND = 1_000;
 /** How many lines of a failed command's output a script repeats. */
 const WORDS_LINES_MAX = 40;
@@ -414,6 +416,16 @@ export const LIGHT_STEPS: Steps = {
     const facts = { ...LIGHT_FACTS, clock, leftovers: found.flat(), agent: agent ? { node: '' } : null };
     return { cpus, memoryMiB: memoryGiB * MIB_PER_GIB, facts, baseline: LIGHT_BASELINE };
   },
+
+  // Nothing listens on a light host: what no fault drops is open.
+  'check-ports': async ({ run }, { targets }) => ({
+    answers: await Promise.all(
+      targets.map(async ({ address, port }, target) => {
+        const { code } = await run('lab-connect', address, String(port));
+        return { target, answer: code === SILENT ? ('silent' as const) : ('open' as const), words: '' };
+      }),
+    ),
+  }),
 
   // Nothing runs on a light host that could hold a name.
   'publish-api': async () => {

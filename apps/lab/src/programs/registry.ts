@@ -4,6 +4,7 @@ import { etcdctl } from '../commands/etcdctl.command.js';
 import { etcd } from '../commands/scratch.etcd.js';
 import { etcdutl } from '../commands/etcdutl.command.js';
 import { checkedConfiguration } from '../commands/balancer.commands.js';
+import { connect } from '../commands/connect.command.js';
 import { containerd, crictl, ctr, kubectl, kubelet } from '../commands/container.commands.js';
 import { kubeadm } from '../kubeadm/kubeadm.command.js';
 import { packageNamed } from '../commands/packages.js';
@@ -34,6 +35,7 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   dpkg,
   'dpkg-deb': dpkgDeb,
   'lab-program': labProgram(PACKAGED),
+  'lab-connect': connect,
   systemctl,
   journalctl,
   etcdutl,

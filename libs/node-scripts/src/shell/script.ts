@@ -11,6 +11,7 @@ export const STEPS = [
   'etcd-remove-member',
   'kubeadm-reset',
   'look',
+  'check-ports',
   'balance-api',
   'publish-api',
   'read-kubeconfig',

@@ -5,6 +5,13 @@ import { authenticationScript, type AuthenticationInput, type AuthenticationResu
 import { authorizedKeysScript, type AuthorizedKeysInput, type AuthorizedKeysResult } from './authorized-keys.script.js';
 import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
 import { publishApiScript, type PublishApiInput, type PublishApiResult } from './publish-api.script.js';
+import {
+  checkPortsScript,
+  PORT_TARGETS_MAX,
+  PortAnswer,
+  type CheckPortsInput,
+  type CheckPortsResult,
+} from './check-ports.script.js';
 import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
 import { etcdAddMemberScript, type EtcdAddMemberInput, type EtcdAddMemberResult } from './etcd-add-member.script.js';
 import { etcdHealthScript, type EtcdHealthInput, type EtcdHealthResult } from './etcd-health.script.js';
@@ -57,6 +64,7 @@ export interface StepInputs {
   readonly 'etcd-remove-member': EtcdRemoveMemberInput;
   readonly 'kubeadm-reset': KubeadmResetInput;
   readonly look: LookInput;
+  readonly 'check-ports': CheckPortsInput;
   readonly 'balance-api': BalanceApiInput;
   readonly 'publish-api': PublishApiInput;
   readonly 'read-kubeconfig': ReadKubeconfigInput;
@@ -85,6 +93,7 @@ export interface StepResults {
   readonly 'etcd-remove-member': EtcdRemoveMemberResult;
   readonly 'kubeadm-reset': KubeadmResetResult;
   readonly look: LookResult;
+  readonly 'check-ports': CheckPortsResult;
   readonly 'balance-api': BalanceApiResult;
   readonly 'publish-api': PublishApiResult;
   readonly 'read-kubeconfig': ReadKubeconfigResult;
@@ -207,6 +216,10 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
     }),
   },
   'node-log': { render: nodeLogScript, result: LogLines.omit({ number: true }) },
+  'check-ports': {
+    render: checkPortsScript,
+    result: z.strictObject({ answers: z.array(PortAnswer).max(PORT_TARGETS_MAX) }),
+  },
   look: {
     render: lookScript,
     result: z.strictObject({
