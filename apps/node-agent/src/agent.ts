@@ -23,6 +23,7 @@ import { FirewallPart } from './network/firewall.part.js';
 import { NetworkLoop } from './network/network.effects.js';
 import type { NetworkPart, Reach } from './network/network.ports.js';
 import { SshdPart } from './network/sshd.part.js';
+import { ApiAddressProbe, type ApiAddressProbeOptions } from './probes/api.address.probe.effects.js';
 import { AddressProbes, type AddressLooks, type AddressProbesOptions } from './probes/address.probes.effects.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
@@ -123,6 +124,18 @@ const addressProbes = (
     say: (facts) => journal.record(facts, null),
   });
 
+/** Only control planes share the address of the API. */
+const apiAddressProbe = (
+  { uid, node, role }: AgentConfig,
+  {
+    journal,
+    ...parts
+  }: Pick<ApiAddressProbeOptions, 'host' | 'metronome' | 'log' | 'looks'> & { readonly journal: Journal },
+): ApiAddressProbe | undefined =>
+  role === 'control-plane'
+    ? new ApiAddressProbe({ ...parts, identity: { uid, node }, say: (facts) => journal.record(facts, null) })
+    : undefined;
+
 /**
  * Starts the agent of one node and resolves once it works; its results are in the event log. Many agents may run in one
  * process and share one timer. Rejects only if the host's own state cannot be read.
@@ -167,6 +180,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const { node } = config;
   const looks = options.addressLooks ?? hostAddressLooks(ADDRESSES.stats);
   const addresses = addressProbes(config, { metronome, log, journal, looks });
+  const apiAddress = apiAddressProbe(config, { host, metronome, log, journal, looks });
   const onServed = (balancing: NodeLoadBalancing | null): void => addresses.set(balancing);
   const sleep = (ms: number): Promise<void> => network.sleep(ms);
   const network = new NetworkLoop({
@@ -184,12 +198,14 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   await network.start();
   await loop.start();
   renewal.start();
+  apiAddress?.start();
   return {
     connected: new Promise((resolve) => platform.onConnected(resolve)),
     stop: async () => {
       renewal.stop();
       await network.stop();
       addresses.stop();
+      apiAddress?.stop();
       await loop.stop();
       await journal.close();
       await platform.close();

@@ -501,6 +501,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} expire at ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  ApiAddressProbed: ({ node, held }) => `${node} ${held ? 'holds' : 'does not hold'} the address of the Kubernetes API`,
   VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
   NetworkRetryRequested: () => 'a retry of the network configuration was requested',
   DesiredNetworkSet: ({ node, revision, attempt }) =>

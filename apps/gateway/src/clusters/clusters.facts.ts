@@ -115,6 +115,18 @@ const leaseFacts = (doc: LeaseDoc): NonNullable<ConditionFacts['lease']> => ({
   changedAt: Object.values(doc.reservations).reduce((last, { since }) => (since > last ? since : last), ''),
 });
 
+/** Nodes that are away, or leave, hold nothing, whatever they said last. */
+const apiAddressFacts = (nodes: readonly NodeDoc[]): Pick<ConditionFacts, 'apiAddress'> => {
+  const said = nodes.flatMap((node) =>
+    node.apiAddress === undefined
+      ? []
+      : [{ ...node.apiAddress, name: node.name, counts: !isAway(node) && !node.isRemoving }],
+  );
+  if (said.length === 0) return {};
+  const holders = said.flatMap(({ held, counts, name, since }) => (held && counts ? [{ name, since }] : []));
+  return { apiAddress: { since: said.reduce((last, { since }) => (since > last ? since : last), ''), holders } };
+};
+
 /** What the conditions of a cluster follow from, by its rows. */
 export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: ConditionRows): ConditionFacts => {
   const { uid, spec, pause = null, resumedAt = null, signed, lease: leaseDoc, ...others } = cluster;
@@ -129,6 +141,7 @@ export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: Co
     pause,
     resumedAt,
     nodes: nodes.map(nodeFacts),
+    ...apiAddressFacts(nodes),
     addresses: addressFacts(addressStatuses(cluster.virtualAddresses ?? [], nodes)),
     operations:
       operations === undefined

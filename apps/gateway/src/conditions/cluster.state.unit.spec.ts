@@ -52,6 +52,14 @@ const row = (
   [state, reason, type]: readonly [ClusterLifeState, string, ConditionType],
 ): Row => ({ name, facts, state, reason, type });
 
+/** Control planes that hold the API's own address, each for so many minutes. */
+const holdingApi = (...minutes: readonly number[]): Partial<ConditionFacts> => ({
+  apiAddress: {
+    since: minutesAgo(3),
+    holders: minutes.map((ago, at) => ({ name: `cp-${at + 1}`, since: minutesAgo(ago) })),
+  },
+});
+
 const TABLE: readonly Row[] = [
   row('is being deleted', { phase: 'Deleting' }, ['Deleting', 'Deleting', 'Ready']),
   row('is paused', { pause: { reason: 'why', since: minutesAgo(60) } }, ['Paused', 'ClusterPaused', 'Paused']),
@@ -223,6 +231,16 @@ const TABLE: readonly Row[] = [
     'AddressUnreachable',
     'VirtualAddressesReady',
   ]),
+  row("has control planes of which none holds the API's own address", holdingApi(), [
+    'Degraded',
+    'ApiAddressNotHeld',
+    'ApiAddressHeld',
+  ]),
+  row("has control planes of which two hold the API's own address", holdingApi(9, 3), [
+    'Degraded',
+    'ApiAddressHeldTwice',
+    'ApiAddressHeld',
+  ]),
   row(
     'has a virtual address for which nodes are being configured',
     { addresses: [address({ holder: null, since: null, isConfiguring: true })] },
@@ -305,6 +323,22 @@ describe('the state of a cluster', () => {
     },
   );
 
+  it("names the control planes that hold the API's own address at once, and says what to look at if none does", () => {
+    expect(of(holdingApi(9), 'ApiAddressHeld')).toMatchObject({
+      ...{ status: 'True', lastTransitionTime: minutesAgo(9) },
+    });
+    expect(of(holdingApi(), 'ApiAddressHeld')).toMatchObject({
+      lastTransitionTime: minutesAgo(3),
+      message: expect.stringContaining('fairlead-keepalived'),
+    });
+    expect(of(holdingApi(9, 3), 'ApiAddressHeld').message).toContain('cp-2, cp-1 hold the address of the API at once');
+  });
+
+  it("waits for a verdict while the API's own address moves, and has none where control planes share none", () => {
+    expect(of(holdingApi(9, 1), 'ApiAddressHeld').status).toBe('True');
+    expect(read({}).map(({ type }) => type)).not.toContain('ApiAddressHeld');
+  });
+
   it('is not that of what runs in it: a virtual address behind which nothing answers is a condition alone', () => {
     const addresses = [address({ empty: ['https'] })];
     expect(of({ addresses }, 'VirtualAddressesReady')).toMatchObject({
@@ -385,6 +419,7 @@ describe('the state of a cluster', () => {
       backups: BACKUPS,
       lease: lease(),
       identity: identity(),
+      ...holdingApi(9),
       ...publication(),
       ...waits,
     };

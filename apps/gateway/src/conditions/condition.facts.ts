@@ -104,6 +104,11 @@ export interface ConditionFacts {
   readonly resumedAt: string | null;
   readonly nodes: readonly NodeFacts[];
   readonly addresses: readonly AddressFacts[];
+  /** The address of the API that control planes share: who holds it, and when that was last said; absent: none. */
+  readonly apiAddress?: {
+    readonly since: string;
+    readonly holders: readonly { readonly name: string; readonly since: string }[];
+  };
   /** Absent: they are not known. */
   readonly addons?: { readonly addons: readonly AddonView[]; readonly releases?: readonly AddonView[] };
   /** Those that run, and those that failed and wait for an operator. */

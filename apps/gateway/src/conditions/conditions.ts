@@ -5,7 +5,7 @@ import { after, stage, type Read, type Reading } from './condition.reading.js';
 import { busyNow, connectionsVerified, providerStep, waitingForConnection } from './connections.conditions.js';
 import { expiring, reserved } from './lifetime.conditions.js';
 import { machinesPresent, machinesReady } from './machines.conditions.js';
-import { networkApplied, virtualAddressesReady } from './network.conditions.js';
+import { apiAddressHeld, networkApplied, virtualAddressesReady } from './network.conditions.js';
 import { available, controlPlaneReady, nodesAsDesired, nodesPresent, nodesReady, whole } from './nodes.conditions.js';
 import {
   addonsHealthy,
@@ -49,6 +49,11 @@ const CONDITIONS: readonly ConditionDefinition[] = [
     type: 'VirtualAddressesReady',
     read: after('ready', virtualAddressesReady),
     isShown: ({ addresses }) => addresses.length > 0,
+  },
+  {
+    type: 'ApiAddressHeld',
+    read: after('ready', apiAddressHeld),
+    isShown: ({ apiAddress }) => apiAddress !== undefined,
   },
   { type: 'HookBlocked', read: hookBlocked, isShown: ({ hooks }) => hooks !== undefined },
   { type: 'HookSecretsPresent', read: hookSecretsPresent, isShown: ({ unsigned }) => unsigned !== undefined },

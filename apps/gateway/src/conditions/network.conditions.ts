@@ -1,3 +1,4 @@
+import { NODE_LOST_AFTER_MS } from '@fairlead/contracts';
 import { NAMED_MAX, earliestOf, found, holds, latestOf, named, type Read } from './condition.reading.js';
 
 /** Of a cluster that declares a firewall or SSH servers. */
@@ -78,4 +79,30 @@ export const virtualAddressesReady: Read = ({ addresses, marks, createdAt }) => 
       lastTransitionTime: last,
     };
   return holds(last);
+};
+
+/** After this, a holder that died in silence has been found lost, and one that handed over has said so. */
+const HANDOVER_MS = 2 * NODE_LOST_AFTER_MS;
+
+/** Of a cluster whose control planes share an address of the API: exactly one of them holds it. */
+export const apiAddressHeld: Read = ({ apiAddress, createdAt, now }) => {
+  const { holders, since } = apiAddress ?? { holders: [], since: createdAt };
+  const [latest, ...others] = holders.toSorted((one, other) => (one.since < other.since ? 1 : -1));
+  if (latest === undefined)
+    return found({
+      status: 'False',
+      reason: 'ApiAddressNotHeld',
+      message:
+        'no control plane holds the address of the API. Look at fairlead-keepalived and fairlead-haproxy on control planes',
+      since,
+      calls: 'Degraded',
+    });
+  if (others.length === 0 || Date.parse(now) - Date.parse(latest.since) < HANDOVER_MS) return holds(latest.since);
+  return found({
+    status: 'False',
+    reason: 'ApiAddressHeldTwice',
+    message: `${named([latest, ...others].map(({ name }) => name))} hold the address of the API at once: VRRP (protocol 112) does not pass between them. Look at their network, and at fairlead-keepalived there`,
+    since: latest.since,
+    calls: 'Degraded',
+  });
 };

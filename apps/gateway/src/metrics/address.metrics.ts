@@ -8,6 +8,7 @@ import type { NodeDoc } from '../nodes/nodes.projection.js';
 import {
   addressCounts,
   addressReadings,
+  apiAddressCounts,
   transportReadings,
   upstreamCounts,
   upstreamReadings,
@@ -16,6 +17,9 @@ import {
 
 /** Most clusters with virtual addresses whose gauges are reported. */
 const ADDRESSED_CLUSTERS_MAX = 1_000;
+
+/** Its machine is there, and its agent reports: `isAway` in SQL. */
+const IS_THERE = `not (doc->>'isLost')::boolean and not (doc ? 'away')`;
 
 type AddressedCluster = Required<Pick<ClusterDoc, 'namespace' | 'name' | 'virtualAddresses'>>;
 
@@ -39,6 +43,12 @@ export class AddressMetrics {
         help: 'Virtual addresses by whether a node holds them and some node answers behind each of their ports',
         labels: ['state'],
         read: async () => addressCounts(await this.addresses()),
+      },
+      {
+        name: 'fairlead_api_addresses',
+        help: 'Clusters whose control planes share an address of the API, by how many of them hold it',
+        labels: ['holders'],
+        read: async () => apiAddressCounts(await this.apiHolders()),
       },
       {
         name: 'fairlead_upstreams',
@@ -72,6 +82,15 @@ export class AddressMetrics {
         read: async () => upstreamReadings(await this.addresses()),
       },
     ];
+  }
+
+  /** How many control planes hold the API's address, of each cluster in which they share one. */
+  private async apiHolders(): Promise<readonly number[]> {
+    const rows = await this.database.query<{ held: string }[]>(
+      `select count(*) filter (where (doc->'apiAddress'->>'held')::boolean and ${IS_THERE}) as held
+         from nodes where doc ? 'apiAddress' and not (doc->>'isRemoving')::boolean group by cluster_key`,
+    );
+    return rows.map(({ held }) => Number(held));
   }
 
   /** Read once for all gauges of a scrape. */

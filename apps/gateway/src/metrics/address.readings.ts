@@ -59,6 +59,16 @@ const counted = (values: readonly boolean[]): readonly Reading[] =>
     value: values.filter((value) => value === isUp).length,
   }));
 
+const HOLDERS = {
+  none: (count: number): boolean => count === 0,
+  one: (count: number): boolean => count === 1,
+  several: (count: number): boolean => count > 1,
+} as const;
+
+/** `none` and `several` are faults. */
+export const apiAddressCounts = (holders: readonly number[]): readonly Reading[] =>
+  Object.entries(HOLDERS).map(([name, isSo]) => ({ labels: { holders: name }, value: holders.filter(isSo).length }));
+
 /** Without a name of anything. */
 export const addressCounts = (clusters: readonly ClusterAddresses[]): readonly Reading[] =>
   counted(clusters.flatMap(({ statuses }) => statuses.map(isAddressUp)));

@@ -171,6 +171,18 @@ describe('the metrics of the gateway', () => {
     ]);
   });
 
+  it("count how many control planes hold the API's own address, and the cluster has a condition for it", async () => {
+    await gateway.state(nodeFact('ApiAddressProbed', 'demo-cp-1', { held: false }));
+    const gauge = (holders: string, count: number): string =>
+      `fairlead_api_addresses{holders="${holders}",service="gateway"} ${count}`;
+    await eventually(async () => (await metrics()).includes(gauge('none', 1)));
+    await gateway.state(nodeFact('ApiAddressProbed', 'demo-cp-1', { held: true }));
+    await eventually(async () => (await metrics()).includes(gauge('one', 1)));
+    expect(await metrics()).toEqual(expect.arrayContaining([gauge('none', 0), gauge('several', 0)]));
+    const { body } = await gateway.ask<ClusterView>('GET', '/ns/default/clusters/demo');
+    expect(body.conditions.map(({ type }) => type)).toContain('ApiAddressHeld');
+  });
+
   it('have a gauge for each virtual address, each of its ports and each node behind it, where names may be shown [ORBITER 32]', async () => {
     const replica = await gateway.startReplica({ METRICS_NAMES: 'show' });
     const labels = 'namespace="default",cluster="demo",address="ingress"';

@@ -101,6 +101,8 @@ export interface NodeDoc extends MachinePlan {
   readonly network?: NodeNetworkView & { readonly attempt: number };
   /** What it last said of the virtual addresses that it may hold, and when; absent: nothing. */
   readonly addresses?: { readonly reports: readonly AddressReport[]; readonly since: string };
+  /** Whether it holds the address of the API that control planes share, and since when; absent: there is none. */
+  readonly apiAddress?: { readonly held: boolean; readonly since: string };
   /** What its health check led to, in one sentence; absent: nothing. */
   readonly remediation?: string;
   readonly changedAt: string;
@@ -180,6 +182,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeNetworkApplied':
     case 'NodeNetworkFailed':
     case 'VirtualAddressesProbed':
+    case 'ApiAddressProbed':
       return [event.data.node];
     default:
       return listedIn(event);
@@ -353,6 +356,8 @@ const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
           : ({ state: 'failed', message: sentenceOfFailures(event.data.failures) } as const);
       return { ...doc, network: { ...network, ...outcome, since }, changedAt: since };
     }
+    case 'ApiAddressProbed':
+      return { ...doc, apiAddress: { held: event.data.held, since } };
     case 'VirtualAddressesProbed':
       return { ...doc, addresses: { reports: event.data.addresses, since } };
     default:

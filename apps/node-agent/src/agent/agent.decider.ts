@@ -273,6 +273,7 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
     case 'ProbeFailed':
     case 'ProbeRecovered':
     case 'VirtualAddressesProbed':
+    case 'ApiAddressProbed':
     case 'NodeNetworkApplied':
     case 'NodeNetworkFailed':
       return reported;

@@ -14,6 +14,7 @@ export const OWN_EVENTS = [
   'ProbeFailed',
   'ProbeRecovered',
   'VirtualAddressesProbed',
+  'ApiAddressProbed',
   'NodeNetworkApplied',
   'NodeNetworkFailed',
 ] as const;

@@ -12,4 +12,11 @@ export const addressEvents = {
     doc: 'The state of virtual addresses, as a node that may hold them observes it; recorded when it changes.',
     data: z.strictObject({ uid: ClusterUid, node: NodeName, addresses: AddressReports }),
   }),
+  ApiAddressProbed: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'Whether a control plane holds the address of the Kubernetes API that control planes share; recorded when it changes.',
+    data: z.strictObject({ uid: ClusterUid, node: NodeName, held: z.boolean() }),
+  }),
 } as const;
