@@ -55,14 +55,16 @@ describe.each([{ light: true }, { light: false }])(
     );
 
     it(
-      'opens its nodes to a new one, and removes all of it when it is no longer declared',
+      'opens its nodes to a new one, keeps the firewall when it is left out, and removes all of it when it is disabled',
       async () => {
         const before = await last();
         expect((await put(manifest(2, NETWORK))).status).toBe(202);
         await applied(3, before);
         await system.until('walled', ({ type, meta }) => type === 'ClusterReady' && meta.seq > before, TIMEOUT_MS);
         const joined = await last();
-        expect((await put(manifest(2, {}))).status).toBe(200);
+        const left = await put(manifest(2, { sshd: NETWORK.sshd }));
+        expect(left.body).toMatchObject({ spec: { firewall: NETWORK.firewall }, plan: [] });
+        expect((await put(manifest(2, { firewall: { enabled: false } }))).status).toBe(200);
         await applied(3, joined);
       },
       TIMEOUT_MS,

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { AwsSettings } from './aws-settings.js';
+import { ApiNetworks } from './api-networks.js';
 import { HostProfile } from './hosts.js';
 import { limitedRecord } from './limited.record.js';
 import { isOfficial } from './mirror.js';
@@ -34,6 +35,7 @@ export const LabSettings = z.strictObject({
     .max(20)
     .optional()
     .describe('Networks of other connections whose machines are in the same clusters: they may connect to kubelets'),
+  apiNetworks: ApiNetworks,
   virtualAddresses: z
     .boolean()
     .default(false)

@@ -72,6 +72,7 @@ export * from './mirror.js';
 export * from './node-actions.js';
 export * from './networks.js';
 export * from './network/desired.network.js';
+export * from './network/api.access.js';
 export * from './network/firewall.js';
 export * from './network/network.paths.js';
 export * from './network/sshd.js';

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ApiNetworks } from './api-networks.js';
 import { HostProfile } from './hosts.js';
 import { TEXT_LENGTH_MAX } from './text.limits.js';
 
@@ -44,6 +45,7 @@ export const OpenstackSettings = z.strictObject({
     .boolean()
     .default(true)
     .describe('Each machine has a floating IP, where there is an external network; false: they are reached privately'),
+  apiNetworks: ApiNetworks,
   antiAffinity: z
     .enum(['soft', 'required', 'none'], { error: 'is none of soft, required and none' })
     .default('soft')

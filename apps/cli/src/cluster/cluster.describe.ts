@@ -35,6 +35,8 @@ export interface DescribeOptions {
 export interface Described {
   readonly at: ClusterAt;
   readonly cluster: ClusterView | null;
+  /** Who may connect to its API, in words; undefined: it is gone. */
+  readonly apiAccess: string | undefined;
   /** Oldest first. */
   readonly operations: readonly OperationView[];
   /** Those that were to change something, latest first. */
@@ -51,8 +53,9 @@ const WITH_ACTIONS: ReadonlySet<UpgradeSummary['phase']> = new Set(['Halted', 'P
 const WITH_NODES: ReadonlySet<UpgradeSummary['phase']> = new Set(['Running', 'Paused', 'Aborting']);
 
 export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<Described> => {
-  const [cluster, operations, upgrades] = await Promise.all([
+  const [cluster, manifest, operations, upgrades] = await Promise.all([
     unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}', at, { query: { minSeq } })),
+    unlessUnknown(api.get('/ns/{namespace}/clusters/{cluster}/manifest', at, { query: { minSeq } })),
     api.list('/ns/{namespace}/clusters/{cluster}/operations', at, { query: { minSeq } }),
     unlessUnknown(api.list('/ns/{namespace}/clusters/{cluster}/upgrades', at)),
   ]);
@@ -67,6 +70,7 @@ export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<
   return {
     at,
     cluster: cluster ?? null,
+    apiAccess: manifest?.status?.apiAccess,
     operations: operationsOf(operations),
     upgrades: changing,
     upgradeActions: latest !== undefined && WITH_ACTIONS.has(latest.phase) ? (detail?.nextActions ?? []) : [],
@@ -108,6 +112,7 @@ export const describeLines = (described: Described, options: DescribeOptions): r
 
 const restOf = (described: Described, options: DescribeOptions): readonly string[] => [
   ...stateText(described.cluster),
+  ...accessText(described),
   ...(described.cluster === null ? [] : leaseText(described.cluster, options.nowMs)),
   ...addonsText(described.cluster),
   ...remediationText(described.cluster),
@@ -131,6 +136,12 @@ const stateText = (cluster: ClusterView | null): readonly string[] => {
   });
   return ['', `State: ${state}`, ...causes, ...azimuthText(cluster.status)];
 };
+
+/** `API: https://198.18.0.1:6443, open to its nodes, its pods and Fairlead`. */
+const accessText = ({ cluster, apiAccess }: Described): readonly string[] =>
+  cluster === null || cluster.endpoint === '' || apiAccess === undefined
+    ? []
+    : ['', `API: ${cluster.endpoint}, open to ${apiAccess}`];
 
 type Condition = ClusterView['conditions'][number];
 

@@ -28,6 +28,7 @@ const text = (change: object, upgrades: readonly object[] = []): string => {
   const all: Described = {
     at: shown.at,
     cluster,
+    apiAccess: 'endpoint' in change ? 'its nodes, its pods and Fairlead' : undefined,
     operations: [shown.operation],
     upgrades: upgrades as readonly UpgradeSummary[],
     upgradeActions: [],
@@ -70,6 +71,11 @@ describe('the description of a cluster', () => {
       'Machines  2 of 3 Ready',
     );
   });
+
+  it('says who may connect to the API', () =>
+    expect(described({ endpoint: 'https://198.18.0.1:6443' })).toBe(
+      'API: https://198.18.0.1:6443, open to its nodes, its pods and Fairlead\n',
+    ));
 
   it('names the holder of each virtual address, and how many nodes answer behind each port', () =>
     golden(

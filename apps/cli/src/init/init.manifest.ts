@@ -1,4 +1,4 @@
-import { MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
+import { EVERYONE, JOINED_MACHINE_TYPE, MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
 
 /** The values of the manifest, all of them decided. */
 export interface InitAnswers {
@@ -34,6 +34,13 @@ const poolsText = ({ workers, connection, machineType }: InitAnswers): string =>
 const connectionText = ({ connection, caution }: InitAnswers): string =>
   `  # Machines of the connection ${connection}${caution === undefined ? '' : ` (${caution})`}. List: fairlead connection specs ${connection}`;
 
+/** Hosts that join by themselves may be behind NAT. */
+const firewallText = ({ machineType }: InitAnswers): string => `  firewall:
+    # api: only the Kubernetes API is closed. all: every port of every node that is not listed.
+    scope: api
+    # Who may connect to the API, besides nodes, pods and Fairlead: networks, or ${EVERYONE}.
+    api: ${machineType === JOINED_MACHINE_TYPE ? EVERYONE : '[] # e.g. [192.0.2.0/24]'}`;
+
 /** A schedulable control plane cannot be replaced for a version. */
 const REPLACE = `
     # Replace control planes for another version, instead of changing them in place.
@@ -67,6 +74,7 @@ ${connectionText(answers)}
     # Replace a control plane that stays unhealthy.
     #health: { remediation: replace, unhealthyAfter: 10m }
 ${poolsText(answers)}
+${firewallText(answers)}
   # How long a drain waits for pods, and what it does then.
   #drain: { timeout: 15m }
   # Snapshots of etcd.

@@ -4,6 +4,8 @@ import {
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
   type ClusterManifestView,
+  apiAccessOf,
+  apiAccessText,
   completeSpec,
   nodeMetadata,
   type ClusterView,
@@ -78,6 +80,10 @@ const controlPlaneOf = (declared: Declared, { nodes, now }: ManifestRows): Repli
   return countsOf(members, { pool, version: desiredVersion(declared), now });
 };
 
+/** The host of the API's load balancer; undefined: unknown, or the API is published under another name. */
+const balancerOf = ({ endpoint: declared }: DeclaredSpec, endpoint: string): string | undefined =>
+  declared?.publish === true ? undefined : /^https:\/\/\[?([^\]]+?)\]?:\d+$/.exec(endpoint)?.[1];
+
 /** The desired state of a cluster, with how it is. */
 export const manifestView = (declared: Declared, rows: ManifestRows): ClusterManifestView => {
   const { cluster } = rows;
@@ -99,6 +105,7 @@ export const manifestView = (declared: Declared, rows: ManifestRows): ClusterMan
       state: cluster.status.state,
       conditions: cluster.conditions,
       endpoint: cluster.endpoint,
+      apiAccess: apiAccessText(apiAccessOf(spec.firewall, balancerOf(spec, cluster.endpoint))),
       ...(template === undefined ? {} : { template: { ...template, deprecated: rows.isDeprecated } }),
       revision,
       controlPlane: controlPlaneOf(declared, rows),

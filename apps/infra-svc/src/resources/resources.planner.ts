@@ -1,4 +1,4 @@
-import { fnv1a32, type ConnectionName, type SecretRef } from '@fairlead/contracts';
+import { EVERYONE, fnv1a32, type ConnectionName, type SecretRef } from '@fairlead/contracts';
 import { generationRef } from '@fairlead/domain';
 import type { Connection, Firewall, FirewallRule, Network } from '../providers/provider.ports.js';
 
@@ -13,19 +13,22 @@ const PEER_NETWORKS_SETTING = 'peerNetworks';
 
 /**
  * The ports of Kubernetes nodes that must be open to other networks (kubernetes.io, "Ports and Protocols"): SSH for the
- * bootstrap; the API, load-balanced (9998 is CB-Ladybug's port for it) and direct; node ports; VXLAN of canal and
- * WireGuard of kilo. All control planes are in one network, so etcd and control plane components are not open to
- * others.
+ * bootstrap; node ports; VXLAN of canal and WireGuard of kilo. All control planes are in one network, so etcd and
+ * control plane components are not open to others.
  */
 const OPEN_PORTS: readonly (readonly [protocol: 'tcp' | 'udp', from: number, to: number])[] = [
   ['tcp', 22, 22],
-  ['tcp', 6443, 6443],
-  ['tcp', 9998, 9998],
   ['tcp', 30000, 32767],
   ['udp', 30000, 32767],
   ['udp', 8472, 8472],
   ['udp', 51820, 51820],
 ];
+
+/** Of the Kubernetes API: direct, and load-balanced (CB-Ladybug's port for it). */
+const API_PORTS = [6443, 9998];
+
+/** The setting for networks that may connect to the API. */
+const API_NETWORKS_SETTING = 'apiNetworks';
 
 /**
  * The /24 network of a connection's machines. Derived from the connection's name, so that two connections of one
@@ -52,6 +55,14 @@ export const firewallOf = ({ name, settings }: Pick<Connection, 'name' | 'settin
     ports: { from, to },
     source: ANYWHERE,
   }));
+  const admitted = settings[API_NETWORKS_SETTING] ?? EVERYONE;
+  const clients = (Array.isArray(admitted) ? admitted : [ANYWHERE]).flatMap((source) =>
+    API_PORTS.map((port): FirewallRule => ({
+      protocol: 'tcp',
+      ports: { from: port, to: port },
+      source: String(source),
+    })),
+  );
   const peers = settings[PEER_NETWORKS_SETTING];
   // API servers connect to kubelets of nodes on other connections.
   const among = (Array.isArray(peers) ? peers : []).map((source): FirewallRule => ({
@@ -61,7 +72,7 @@ export const firewallOf = ({ name, settings }: Pick<Connection, 'name' | 'settin
   }));
   return {
     name: `${name}-sg`,
-    rules: [...within, ...among, ...outside, { protocol: 'icmp', ports: null, source: ANYWHERE }],
+    rules: [...within, ...among, ...clients, ...outside, { protocol: 'icmp', ports: null, source: ANYWHERE }],
   };
 };
 

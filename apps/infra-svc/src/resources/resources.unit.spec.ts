@@ -82,6 +82,18 @@ describe("the plan of a connection's shared resources", () => {
       expect(outside.some(({ ports }) => ports!.from <= port && port <= ports!.to)).toBe(false);
   });
 
+  it('opens the API to configured networks only, or to everyone by an explicit word', () => {
+    const sources = (apiNetworks: unknown, port: number): readonly string[] =>
+      firewallOf({ ...connection, settings: { apiNetworks } }, networkOf(connection)).rules.flatMap(
+        ({ source, ports }) => (ports?.from === port && ports.to === port ? [source] : []),
+      );
+    for (const port of [6443, 9998]) {
+      expect(sources(['10.9.0.0/24', '10.8.0.1/32'], port)).toEqual(['10.9.0.0/24', '10.8.0.1/32']);
+      expect(sources('everyone', port)).toEqual(['0.0.0.0/0']);
+      expect(sources(undefined, port)).toEqual(['0.0.0.0/0']);
+    }
+  });
+
   it('opens etcd and kubelets to machines of its own network, and kubelets to configured peer networks', () => {
     const network = networkOf(connection);
     const settings = { peerNetworks: ['10.9.0.0/24'] };

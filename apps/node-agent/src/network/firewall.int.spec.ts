@@ -6,7 +6,13 @@ import { CLIENT, FirewallWorld, SERVER, STRANGER } from '../../test/firewall.wor
 import { node, uid } from '../agent/agent.fixtures.js';
 import { messageOf } from './network.fixtures.js';
 
-const REVISIONS = { open: '0000000000000001', cut: '0000000000000002', other: '0000000000000003' };
+const REVISIONS = {
+  open: '0000000000000001',
+  cut: '0000000000000002',
+  other: '0000000000000003',
+  api: '0000000000000004',
+  back: '0000000000000005',
+};
 const PORTS = '6443,9999,10250,30080';
 /** More than one verification with its pauses, on a slow machine. */
 const LIMIT_MS = 120_000;
@@ -31,6 +37,8 @@ const natsAllowed: NodeFirewall = {
   ...nodesOnly,
   outbound: [{ name: 'declared-nats', protocol: 'tcp', ports: ['4222'], peers: [SERVER] }],
 };
+/** Closes the Kubernetes API alone. */
+const apiClosed: NodeFirewall = { ...nodesOnly, inbound: nodesOnly.inbound.slice(1), closed: [6443] };
 /** Lacks the rule that lets the agent reach NATS. */
 const natsCutOff: NodeFirewall = { ...nodesOnly, outbound: [] };
 const alsoCutOff: NodeFirewall = { ...natsCutOff, inbound: [] };
@@ -131,6 +139,21 @@ describe('the firewall of a host, with the real nft in a network namespace and N
       expect(facts.at(-1)?.data['failures']).toEqual(INTERRUPTED);
       expect(world.exists(NETWORK_PATHS.firewall.trial)).toBe(false);
       expect(ours()).toBe(before);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'closes the Kubernetes API alone where that is its scope, to all but nodes and listed networks',
+    async () => {
+      const told = (): number => world.stated.filter(({ type }) => type === 'NodeNetworkApplied').length;
+      const before = told();
+      ask(apiClosed, REVISIONS.api);
+      await eventually(() => Promise.resolve(told() > before), { withinMs: LIMIT_MS });
+      for (const from of [SERVER, CLIENT]) expect(world.openPorts(from, PORTS)).toEqual([6443, 9999, 10250, 30080]);
+      expect(world.openPorts(STRANGER, PORTS)).toEqual([9999, 10250, 30080]);
+      ask(natsAllowed, REVISIONS.back);
+      await eventually(() => Promise.resolve(told() > before + 1), { withinMs: LIMIT_MS });
     },
     LIMIT_MS,
   );

@@ -21,6 +21,16 @@ export const FIREWALL: NodeFirewall = {
   nodePorts: ['@nodes', '@pods', '203.0.113.0/24'],
 };
 
+/** Closes the ports of the Kubernetes API, and nothing else. */
+export const API_ONLY: NodeFirewall = {
+  sets: FIREWALL.sets,
+  inbound: [
+    { name: 'kubernetes-api', protocol: 'tcp', ports: ['6443', '9998'], peers: ['@nodes', '@pods', '@fairlead'] },
+  ],
+  nodePorts: ['any'],
+  closed: [6443, 9998],
+};
+
 export const OUTBOUND: NodeFirewall = {
   ...FIREWALL,
   outbound: [

@@ -90,6 +90,10 @@ const outputOf = (outbound: readonly FirewallRule[]): readonly string[] =>
     ...rulesOf('outbound', outbound, DESTINATION),
   ]);
 
+/** What becomes of a connection that no rule accepts. */
+const otherwise = ({ closed }: NodeFirewall): readonly string[] =>
+  closed === undefined ? ['    drop'] : [`    tcp dport { ${closed.join(', ')} } drop`, '    accept'];
+
 /**
  * The rules of a node as text for `nft -f`, which replaces the table atomically. Traffic to the host is filtered before
  * destination NAT, because node ports and host ports of pods are forwarded after it; forwarded traffic, such as that of
@@ -97,7 +101,8 @@ const outputOf = (outbound: readonly FirewallRule[]): readonly string[] =>
  */
 export const nftablesRules = (firewall: NodeFirewall, fairlead: readonly string[]): string => {
   const { sets, outbound } = firewall;
-  const inbound = [...firewall.inbound, ...nodePortRules(firewall)];
+  // Where only some ports are closed, those of services are not.
+  const inbound = [...firewall.inbound, ...(firewall.closed === undefined ? nodePortRules(firewall) : [])];
   return `${[
     '# Written by Fairlead.',
     `table ${NFT_TABLE} {}`,
@@ -116,7 +121,7 @@ export const nftablesRules = (firewall: NodeFirewall, fairlead: readonly string[
       '    udp sport 67 udp dport 68 accept',
       '    udp sport 547 udp dport 546 accept',
       ...rulesOf('inbound', inbound, SOURCE),
-      '    drop',
+      ...otherwise(firewall),
     ]),
     ...chain('prerouting', [
       '    type filter hook prerouting priority mangle; policy accept;',

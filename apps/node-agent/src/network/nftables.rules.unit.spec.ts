@@ -1,6 +1,6 @@
 import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
-import { FIREWALL, OUTBOUND } from './network.fixtures.js';
+import { API_ONLY, FIREWALL, OUTBOUND } from './network.fixtures.js';
 import { nftablesRules } from './nftables.rules.js';
 
 const golden = goldenBeside(import.meta.url);
@@ -13,6 +13,10 @@ describe('the rules of a node', () => {
 
   it('limit outbound connections if declared', () => {
     golden('outbound.nft', nftablesRules(OUTBOUND, FAIRLEAD));
+  });
+
+  it('close only the ports of the Kubernetes API if that is the scope of the firewall', () => {
+    golden('api.nft', nftablesRules(API_ONLY, FAIRLEAD));
   });
 
   it("replace only Fairlead's table", () => {

@@ -1,4 +1,5 @@
 import {
+  apiAccessOf,
   isAddress,
   NODE_PORTS,
   type AllowRule,
@@ -58,21 +59,31 @@ const declaredRules = (
     .filter((rule) => appliesTo(rule, node))
     .map((rule) => open(`declared-${rule.name}`, rule.protocol, rule.ports, 'from' in rule ? rule.from : rule.to));
 
-/** On control planes: the API, also if they balance it themselves, and etcd. */
-const controlPlaneRules = ({ balancer }: NetworkBasis, { api = [] }: Firewall): readonly FirewallRule[] => {
-  const isOwn = balancer?.placement === 'control-planes';
-  const outside = balancer !== null && !isOwn && isAddress(balancer.host) ? [balancer.host] : [];
-  return [
-    open(
-      'kubernetes-api',
-      'tcp',
-      [API_PORT, ...(isOwn ? [balancer.port] : [])],
-      ['@nodes', '@pods', '@fairlead', ...outside, ...api],
-    ),
-    open('etcd', 'tcp', ['2379-2380'], ['@control-planes']),
-    ...(isOwn ? [API_VRRP] : []),
-  ];
+type Balancer = NonNullable<NetworkBasis['balancer']>;
+
+/** The ports of the API on a control plane: also that of the balanced one, if control planes balance it. */
+const apiPortsOf = ({ balancer }: NetworkBasis): readonly number[] => [
+  ...new Set([API_PORT, ...(balancer?.placement === 'control-planes' ? [balancer.port] : [])]),
+];
+
+const outsideOf = (balancer: Balancer | null): readonly string[] =>
+  balancer !== null && balancer.placement !== 'control-planes' && isAddress(balancer.host) ? [balancer.host] : [];
+
+const apiRule = (basis: NetworkBasis, firewall: Firewall): FirewallRule => {
+  const access = apiAccessOf(firewall, basis.balancer?.host);
+  const peers: readonly RuleSource[] =
+    access.to === 'everyone'
+      ? ['any']
+      : ['@nodes', '@pods', '@fairlead', ...outsideOf(basis.balancer), ...access.networks];
+  return open('kubernetes-api', 'tcp', apiPortsOf(basis), peers);
 };
+
+/** On control planes: the API, also if they balance it themselves, and etcd. */
+const controlPlaneRules = (basis: NetworkBasis, firewall: Firewall): readonly FirewallRule[] => [
+  apiRule(basis, firewall),
+  open('etcd', 'tcp', ['2379-2380'], ['@control-planes']),
+  ...(basis.balancer?.placement === 'control-planes' ? [API_VRRP] : []),
+];
 
 type Balanced = ReadonlyMap<string, NodeLoadBalancing>;
 
@@ -164,6 +175,33 @@ const addressesOf = (nodes: readonly NetworkNode[]): string[] => [
   ...new Set(nodes.flatMap(({ addresses }) => addresses).toSorted()),
 ];
 
+type Sets = NodeFirewall['sets'];
+
+/** Nodes that have no address for others yet do not connect. */
+const setsOf = ({ nodes, podCidr }: NetworkBasis, declared: Firewall['nodes']): Sets => {
+  const all = Object.values(nodes);
+  return {
+    nodes: declared === undefined ? addressesOf(all) : [...declared],
+    'control-planes': addressesOf(all.filter(({ role }) => role === 'control-plane')),
+    pods: [podCidr],
+  };
+};
+
+/**
+ * Closes the ports of the API alone. Before the balancer is known, or where everyone may connect, there is nothing to
+ * close.
+ */
+const apiFirewallOf = (basis: NetworkBasis, firewall: Firewall, { role }: NetworkNode): NodeFirewall | undefined => {
+  if (role !== 'control-plane' || basis.balancer === null) return undefined;
+  if (apiAccessOf(firewall, basis.balancer.host).to === 'everyone') return undefined;
+  return {
+    sets: setsOf(basis, firewall.nodes),
+    inbound: [apiRule(basis, firewall)],
+    nodePorts: ['any'],
+    closed: [...apiPortsOf(basis)],
+  };
+};
+
 /**
  * The firewall of one node; undefined: it has none. Nodes of one role and pool have the same one, unless they may hold
  * virtual addresses.
@@ -171,14 +209,10 @@ const addressesOf = (nodes: readonly NetworkNode[]): string[] => [
 export const firewallOf = (basis: NetworkBasis, node: NetworkNode, balanced: Balanced): NodeFirewall | undefined => {
   const { firewall } = basis.declared;
   if (firewall === undefined || !firewall.enabled) return undefined;
-  const nodes = Object.values(basis.nodes);
+  if (firewall.scope === 'api') return apiFirewallOf(basis, firewall, node);
   const balancing = balanced.get(node.name);
   return {
-    sets: {
-      nodes: firewall.nodes === undefined ? addressesOf(nodes) : [...firewall.nodes],
-      'control-planes': addressesOf(nodes.filter(({ role }) => role === 'control-plane')),
-      pods: [basis.podCidr],
-    },
+    sets: setsOf(basis, firewall.nodes),
     inbound: [...inboundOf(basis, firewall, node, balancing)],
     nodePorts: [...new Set<RuleSource>(['@nodes', '@pods', ...(firewall.nodePorts ?? [])])],
     ...(firewall.egress === undefined ? {} : { outbound: [...outboundOf(basis, firewall, node, balancing)] }),

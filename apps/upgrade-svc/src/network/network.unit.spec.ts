@@ -168,6 +168,42 @@ describe('the firewall of a node', () => {
     expect(firewall?.outbound).toBeUndefined();
   });
 
+  it('closes the ports of the API alone, on control planes alone, if that is its scope', () => {
+    const firewall = { enabled: true, scope: 'api', api: ['203.0.113.0/24'] } as const;
+    const own = balanced('control-planes', '192.0.2.5');
+    const content = contentFor(CP, { firewall: { ...firewall, api: [...firewall.api] } }, own).firewall;
+    expect(content).toMatchObject({ closed: [6443], nodePorts: ['any'] });
+    expect(content?.inbound).toEqual([
+      {
+        name: 'kubernetes-api',
+        protocol: 'tcp',
+        ports: ['6443'],
+        peers: ['@nodes', '@pods', '@fairlead', '203.0.113.0/24'],
+      },
+    ]);
+    expect(contentFor(W1, { firewall: { enabled: true, scope: 'api' } }).firewall).toBeUndefined();
+  });
+
+  it('closes the port of the balanced API as well, and nothing before the balancer is known', () => {
+    const firewall = { enabled: true, scope: 'api' } as const;
+    const balancer: Fact = { type: 'LoadBalancerReady', data: { ...balanced('control-planes').data, port: 9998 } };
+    expect(contentFor(CP, { firewall }, balancer).firewall?.closed).toEqual([6443, 9998]);
+    const { basis } = known(clusterRequested(), created(CP), agentStarted(CP), declared({ firewall }));
+    expect(contentOf(basis, basis.nodes[CP]!)).toEqual({});
+  });
+
+  it('accepts everyone at the API by an explicit word, and closes nothing then if that is all that it closes', () => {
+    expect(ruleOf(CP, 'kubernetes-api', { enabled: true, api: 'everyone' })?.peers).toEqual(['any']);
+    expect(contentFor(CP, { firewall: { enabled: true, scope: 'api', api: 'everyone' } })).toEqual({});
+  });
+
+  it('keeps the API open to a balancer whose addresses are unknown until they are declared', () => {
+    const named: Fact = balanced('provider', 'api.example.org');
+    expect(contentFor(CP, { firewall: { enabled: true, scope: 'api' } }, named)).toEqual({});
+    const api = { enabled: true, scope: 'api', api: ['198.51.100.5'] } as DeclaredSpec['firewall'];
+    expect(ruleOf(CP, 'kubernetes-api', api, named)?.peers).toContain('198.51.100.5');
+  });
+
   it('has neither etcd nor the API of a control plane on a worker', () => {
     expect(ruleOf(W1, 'etcd')).toBeUndefined();
     expect(ruleOf(W1, 'kubernetes-api')).toBeUndefined();

@@ -20,7 +20,7 @@ import { PlanStep } from '../views/plan.views.js';
 import { PoolStatus, ReplicaCounts } from '../views/pool.views.js';
 import { time } from '../views/time.js';
 import { completeOidc, ManifestAuthentication } from '../authentication.js';
-import { PoolBootstrap } from '../joins/bootstrap.data.js';
+import { JOINED_MACHINE_TYPE, PoolBootstrap } from '../joins/bootstrap.data.js';
 import { Addons } from './addons.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
@@ -30,7 +30,7 @@ import { EtcdSnapshotMaxAge, ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { Hooks } from './hooks.js';
 import { leaseOf, ManifestLease } from '../lease.js';
-import { Firewall } from '../network/firewall.js';
+import { EVERYONE, Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
 import { Labels, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
@@ -137,7 +137,9 @@ export const ManifestSpec = z.strictObject({
   etcdBackups: ManifestEtcdBackups.optional(),
   etcdSnapshotMaxAge: EtcdSnapshotMaxAge.optional(),
   authentication: ManifestAuthentication.optional(),
-  firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
+  firewall: Firewall.optional().describe(
+    'Left out: as it is. Of a new cluster: only the Kubernetes API is closed (scope api), to all but nodes, pods and Fairlead; to no one with loadBalancer nlb, serviceType multi or hosts that join by themselves',
+  ),
   sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
   lease: ManifestLease.optional(),
   endpoint: z
@@ -246,6 +248,19 @@ export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): 
   serviceType ?? serviceTypeWith(cni);
 
 /**
+ * The firewall of a new cluster that declares none. Fairlead does not know from which addresses the balancer of a
+ * provider, nodes on several networks and hosts behind NAT connect, so the API of such clusters stays open, which is
+ * then part of their manifest.
+ */
+const firewallOfNew = (spec: ManifestSpec): Firewall => {
+  const isReachedFromUnknown =
+    spec.loadBalancer === 'nlb' ||
+    serviceTypeOf(spec) === 'multi' ||
+    spec.pools.some(({ machineType }) => machineType === JOINED_MACHINE_TYPE);
+  return { enabled: true, scope: 'api', ...(isReachedFromUnknown ? { api: EVERYONE } : {}) };
+};
+
+/**
  * The spec with every default filled in; throws unless the spec passed the rules of a cluster. Pause, versions and
  * failure policies that a manifest does not mention are left unchanged: applying a manifest from a repository does not
  * resume a paused cluster, and the defaults of a newer Fairlead release upgrade no cluster.
@@ -266,9 +281,11 @@ export const specOfManifest = (
   current?: DeclaredSpec,
 ): DeclaredSpec => {
   const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
+  const firewall = spec.firewall ?? (current === undefined ? firewallOfNew(spec) : current.firewall);
   return DeclaredSpec.parse({
     ...spec,
     serviceType,
+    ...(firewall === undefined ? {} : { firewall }),
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
     ...(addons.length === 0 ? {} : { addons }),
     ...(authentication?.oidc === undefined ? {} : { authentication: { oidc: completeOidc(authentication.oidc) } }),
@@ -312,6 +329,7 @@ export const ClusterManifestView = z
         state: ClusterLifeState.describe('How the cluster is now'),
         conditions: z.array(ConditionView),
         endpoint: z.string().describe('https://host:port of the Kubernetes API; empty until it is known'),
+        apiAccess: z.string().describe('Who may connect to the Kubernetes API, in words'),
         template: TemplateUse.extend({ deprecated: z.boolean() })
           .optional()
           .describe('The template, and its values, that the spec was resolved from; absent: none'),

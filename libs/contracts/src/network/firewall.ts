@@ -70,6 +70,12 @@ export const EgressRule = z
   .meta({ id: 'EgressRule', description: 'Connections of nodes that are accepted' });
 export type EgressRule = z.infer<typeof EgressRule>;
 
+/** What a firewall judges. */
+export const FIREWALL_SCOPES = ['all', 'api'] as const;
+
+/** In place of networks: whoever connects, from any address of any family. */
+export const EVERYONE = 'everyone';
+
 /** The firewall that a user declares. Ports that Kubernetes needs between nodes are opened implicitly. */
 export const Firewall = z
   .strictObject({
@@ -81,9 +87,18 @@ export const Firewall = z
         'Networks that only nodes of the cluster are in. Left out: the addresses of its nodes, so that each node that comes or goes changes the rules of all others',
       ),
     ssh: networks.optional().describe('Who may connect by SSH, besides Fairlead'),
-    api: networks
+    scope: z
+      .enum(FIREWALL_SCOPES)
       .optional()
-      .describe('Who may connect to the Kubernetes API on control planes, besides nodes and Fairlead'),
+      .describe(
+        'all: whatever is not listed is dropped. api: only connections to the Kubernetes API are judged, by nodes and api. Left out: all',
+      ),
+    api: z
+      .union([z.literal(EVERYONE), networks], { error: `is neither ${EVERYONE} nor a list of networks` })
+      .optional()
+      .describe(
+        `Who may connect to the Kubernetes API on control planes, besides nodes, pods and Fairlead: networks, or ${EVERYONE}`,
+      ),
     nodePorts: networks.optional().describe('Who may connect to node ports, besides nodes and pods'),
     allow: z.array(AllowRule).max(RULES_MAX).optional(),
     egress: z
@@ -128,6 +143,12 @@ export const NodeFirewall = z.strictObject({
   }),
   inbound: z.array(FirewallRule).max(INBOUND_MAX),
   nodePorts: z.array(RuleSource).max(SET_MAX).describe('Who may connect to node ports'),
+  closed: z
+    .array(z.int().min(1).max(PORT_MAX))
+    .min(1)
+    .max(PORTS_MAX)
+    .optional()
+    .describe('Only these TCP ports are closed to others; absent: all ports'),
   outbound: z
     .array(FirewallRule)
     .max(4 * RULES_MAX)
@@ -156,11 +177,21 @@ const ruleFaults = (list: string, rules: readonly NamedRule[], known: ReadonlySe
   ]);
 };
 
-/** Duplicate rule names, and pools that the manifest lacks. */
-export const firewallFaults = (
-  { allow = [], egress = [] }: Pick<Firewall, 'allow' | 'egress'>,
-  pools: readonly string[],
-): readonly Refusal[] => {
+/** Lists that only a firewall of all ports reads. */
+const OF_ALL_PORTS = ['ssh', 'nodePorts', 'allow', 'egress'] as const;
+
+const scopeFaults = (firewall: DeclaredRules): readonly Refusal[] =>
+  firewall.scope === 'api'
+    ? OF_ALL_PORTS.filter((list) => firewall[list] !== undefined).map((list) =>
+        refuse('firewall.scope-unread', { list }, `spec.firewall.${list}`),
+      )
+    : [];
+
+type DeclaredRules = Pick<Firewall, 'scope' | (typeof OF_ALL_PORTS)[number]>;
+
+/** Duplicate rule names, pools that the manifest lacks, and lists without effect. */
+export const firewallFaults = (firewall: DeclaredRules, pools: readonly string[]): readonly Refusal[] => {
+  const { allow = [], egress = [] } = firewall;
   const known = new Set([...pools, CONTROL_PLANES]);
-  return [...ruleFaults('allow', allow, known), ...ruleFaults('egress', egress, known)];
+  return [...scopeFaults(firewall), ...ruleFaults('allow', allow, known), ...ruleFaults('egress', egress, known)];
 };

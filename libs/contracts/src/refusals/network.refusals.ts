@@ -12,6 +12,11 @@ export const NETWORK_REFUSALS = {
     'The firewall rule {rule} is about pool {pool}, which is not declared',
     'Name pools of the manifest, or control-plane.',
   ),
+  'firewall.scope-unread': definition(
+    422,
+    'The firewall judges only the Kubernetes API (scope api), so {list} would have no effect',
+    'Set scope to all, which closes every port that is not listed, or leave the list out.',
+  ),
   'address.name-taken': definition(
     400,
     'Two virtual addresses are named {address}',

@@ -93,6 +93,7 @@ describe('a health check', () => {
           metadata: { name: 'demo' },
           spec: {
             serviceType: 'single',
+            firewall: { enabled: false },
             controlPlane: { replicas: 3, ...machines, ...(health === undefined ? {} : { health }) },
             pools: [{ name: 'web', replicas: 2, ...machines, ...(health === undefined ? {} : { health }) }],
           },
@@ -100,7 +101,8 @@ describe('a health check', () => {
       );
     const [before, after] = [manifest(), manifest({ maxUnhealthy: 1 })];
     const rollout = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
-    expect(before).toEqual(completeSpec(declared([pool('web', 2, { rollout })])));
+    const declaredSpec = completeSpec(declared([pool('web', 2, { rollout })]));
+    expect(before).toEqual({ ...declaredSpec, firewall: { enabled: false } });
     expect(changedFields(after, manifest({ maxUnhealthy: 1 }))).toEqual([]);
     expect(changeFaults(before, after)).toEqual([]);
     expect(

@@ -1,4 +1,6 @@
 import {
+  apiAccessOf,
+  apiAccessText,
   CONTROL_PLANES_MAX,
   type NodeSet,
   EXTERNAL_ETCD_COUNTS,
@@ -202,8 +204,14 @@ const fieldsNamed = (before: DeclaredSpec, after: DeclaredSpec, isOne: RegExp): 
  */
 const networked = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
   const named = fieldsNamed(before, after, NETWORK_FIELD);
-  return named === undefined ? [] : [step('configure-network', null, { reason: `${named}: ${nodesOf(count)}`, count })];
+  if (named === undefined) return [];
+  const [was, is] = [before, after].map(apiAccessIn);
+  const access = was === is ? '' : `; ${is}`;
+  return [step('configure-network', null, { reason: `${named}: ${nodesOf(count)}${access}`, count })];
 };
+
+const apiAccessIn = ({ firewall }: DeclaredSpec): string =>
+  `the Kubernetes API is open to ${apiAccessText(apiAccessOf(firewall, undefined))}`;
 
 /** API servers reload the file while running. */
 const authenticated = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
@@ -217,12 +225,12 @@ const deleted = ({ name }: DeclaredPool, members: readonly PoolMember[]): PlanSt
   return step('delete-pool', name, { reason: 'not in the manifest', count: members.length, nodes });
 };
 
-const created = ({ controlPlane, pools }: DeclaredSpec): readonly PlanStep[] => [
+const created = (spec: DeclaredSpec): readonly PlanStep[] => [
   step('create-cluster', null, {
-    reason: `create ${controlPlane.replicas} control plane${controlPlane.replicas === 1 ? '' : 's'}`,
-    count: controlPlane.replicas,
+    reason: `create ${spec.controlPlane.replicas} control plane${spec.controlPlane.replicas === 1 ? '' : 's'}; ${apiAccessIn(spec)}`,
+    count: spec.controlPlane.replicas,
   }),
-  ...pools.flatMap((pool) => scaled(pool, { was: undefined, members: [], awaited: 0, missing: 0, named: [] })),
+  ...spec.pools.flatMap((pool) => scaled(pool, { was: undefined, members: [], awaited: 0, missing: 0, named: [] })),
 ];
 
 type Requests = Declared['requests'];

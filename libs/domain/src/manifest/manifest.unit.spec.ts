@@ -75,6 +75,7 @@ describe('a manifest', () => {
       ...completeSpec(declared([pool('web', 2)])),
       serviceType: 'single',
       network: { ...declared([]).network, cni: 'flannel' },
+      firewall: { enabled: true, scope: 'api' },
     });
     const multi = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, serviceType: 'multi' } });
     expect(specOfManifest(multi.spec).network.cni).toBe('kilo');
