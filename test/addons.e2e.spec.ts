@@ -140,7 +140,7 @@ const manifest = (...addons: readonly Declared[]) => ({
   );
 
   it(
-    'are upgraded when their values change, and not by values that render the same objects [azimuth 20]',
+    'are upgraded when their values change, and not by values that render the same objects [azimuth 20, azimuth 35]',
     async () => {
       const before = await declare(FIRST, paint({ colour: 'green' }));
       expect((await until('AddonDeployed', before, 'paint')).data.revision).toBe(2);

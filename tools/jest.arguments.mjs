@@ -15,6 +15,7 @@ export const STORIES = [...ONE_BY_ONE, '**/*.e2e.spec.ts'];
 export const LONG_STORIES = [
   'test/addon-upgrades',
   'test/addons',
+  'test/alerts',
   'apps/cli/test/cli',
   'apps/node-agent/src/agent',
   'apps/upgrade-svc/test/rollout',

@@ -113,6 +113,7 @@ import { UnmetEffects } from './manifest/unmet.effects.js';
 import { UnmetManifests } from './manifest/unmet.queries.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
+import { TemplateMetrics } from './metrics/template.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { PastMoments } from './namespaces/past.moments.js';
 import { NamespaceDeletionHttp } from './namespaces/deletion.http.js';
@@ -257,6 +258,7 @@ const PROVIDERS: Provider[] = [
   DurationQueries,
   FleetActivityIndex,
   FleetMetrics,
+  TemplateMetrics,
   FleetQueries,
   PastFleet,
   History,

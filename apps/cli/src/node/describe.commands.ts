@@ -57,7 +57,7 @@ const factsOf = (node: NodeView): readonly Fact[] => {
       'machine type',
       `${spec} of the connection ${connection} (${csp})${createdTime === '' ? '' : `, since ${createdTime}`}`,
     ],
-    ['addresses', listed([...new Set([node.publicIp, node.privateIp])].filter(Boolean), 'none yet')],
+    ['addresses', listed(addressesOf(node), 'none yet')],
     ['labels', listed(labelsOf(node), 'none')],
     [
       'software',
@@ -73,6 +73,12 @@ const factsOf = (node: NodeView): readonly Fact[] => {
     ...(node.extraFor === undefined ? [] : [['extra', `for the upgrade ${node.extraFor}`] as const]),
   ];
 };
+
+/** An earlier release returns only two of them. */
+const addressesOf = ({ addresses, publicIp, privateIp }: NodeView): readonly string[] =>
+  (addresses as NodeView['addresses'] | undefined) === undefined
+    ? [...new Set([publicIp, privateIp])].filter(Boolean)
+    : addresses.map(({ type, address }) => `${address} (${type})`);
 
 /** Labels that are specific to this node come first. An earlier release returns only two of them. */
 const labelsOf = ({ labels, regionLabel, zoneLabel }: NodeView): readonly string[] =>

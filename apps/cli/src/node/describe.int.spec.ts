@@ -55,6 +55,19 @@ describe('fairlead node describe', () => {
     expect(events.at(-1)).toContain('114  2026-11-21T08:00:13.000Z  NodeReady');
   });
 
+  it('prints all addresses of a node with their types [azimuth 21]', async () => {
+    const addresses = [
+      { type: 'InternalIP', address: '10.0.0.9' },
+      { type: 'ExternalIP', address: '198.51.100.9' },
+      { type: 'VirtualIP', address: '198.18.7.5' },
+    ];
+    gateway.on('GET', `${DEMO}/nodes/${NODE}`, { body: { ...node, addresses } });
+    gateway.state(...new Story().requested(0).events);
+    expect((await describeNode(NODE)).stdout).toContain(
+      '\n  addresses     10.0.0.9 (InternalIP), 198.51.100.9 (ExternalIP), 198.18.7.5 (VirtualIP)\n',
+    );
+  });
+
   it('exits with 5 for a node that does not exist', async () => {
     gateway.on('GET', `${DEMO}/nodes/nobody`, refusal(404, 'node.unknown', 'There is none'));
     expect((await describeNode('nobody')).code).toBe(5);

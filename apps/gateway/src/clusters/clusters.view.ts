@@ -56,6 +56,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
   const facts = conditionFacts(rows);
   const conditions = conditionsOf(facts);
   const { state, because } = lifeOf(conditions);
+  const around = { holds, suspended: cluster.health?.suspended, virtualAddresses: cluster.virtualAddresses };
   return {
     name: cluster.name,
     kind: 'Cluster',
@@ -80,7 +81,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     description: spec.description,
     createdTime: cluster.createdAt,
     serviceType: spec.serviceType,
-    nodes: nodes.map((node) => nodeView(node, { holds, suspended: cluster.health?.suspended })),
+    nodes: nodes.map((node) => nodeView(node, around)),
     uid: cluster.uid,
     singleNode: spec.singleNode,
     endpoint: cluster.endpoint,

@@ -393,12 +393,34 @@ describe('the nodes of a cluster', () => {
       spec: 'lab.small',
       publicIp: '127.0.0.9',
       privateIp: '10.0.0.9',
+      addresses: [
+        { type: 'InternalIP', address: '10.0.0.9' },
+        { type: 'ExternalIP', address: '127.0.0.9' },
+      ],
       pool: 'worker-1',
       createdTime: expect.stringMatching(/^20\d\d-/),
       software: { kubelet: '1.35.4' },
     });
     const gone: Fact = { type: 'VmDeleted', data: { uid, name: 'demo-w-1' as never } };
     expect(world([...CREATE, gone]).nodes.map(({ name }) => name)).toEqual(NODES.filter((name) => name !== 'demo-w-1'));
+  });
+
+  it('have the virtual addresses that they hold among their addresses, until they leave [azimuth 21]', () => {
+    const reported = (held: boolean): Fact =>
+      nodeFact('VirtualAddressesProbed', 'demo-w-1', { addresses: [{ name: 'ingress', held, transports: [] }] });
+    const leaving = nodeFact('NodeRemovalRequested', 'demo-w-1', { requestId: 'r1' });
+    const virtualAddresses = [{ name: 'ingress', address: '198.18.7.5' }];
+    const virtualOf = (...facts: readonly Fact[]): readonly string[] =>
+      world([...CREATE, ...facts]).nodes.flatMap((doc) =>
+        nodeView(doc, { virtualAddresses })
+          .addresses.filter(({ type }) => type === 'VirtualIP')
+          .map(({ address }) => `${doc.name} ${address}`),
+      );
+    expect(virtualOf(reported(true))).toEqual(['demo-w-1 198.18.7.5']);
+    expect([virtualOf(), virtualOf(reported(false)), virtualOf(reported(true), leaving)]).toEqual([[], [], []]);
+    expect(world(CREATE).nodes.map((doc) => nodeView({ ...doc, machine: null }).addresses)).toEqual(
+      NODES.map(() => []),
+    );
   });
 
   it('and their machines are what the schemas promise', () => {

@@ -18,7 +18,6 @@ import {
 } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { SETTINGS, type Settings } from '../config.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { nodePhase, type NodeCondition } from '../nodes/nodes.view.js';
 
@@ -33,15 +32,12 @@ type NodeCount = NodeCondition & {
 };
 
 const MS = 1_000;
-const TEMPLATES: readonly string[] = ['none', 'current', 'deprecated'];
 const DRIFT_DRAINS: readonly string[] = ['needed', 'not-needed'];
 const CONNECTION_STATES: readonly string[] = ['verified', 'failed', 'unknown'];
 const STUCK_DURING: readonly string[] = ['creation', 'change', 'deletion'];
 const BACKUP_RESULTS: readonly string[] = ['good', 'failed', 'unverified', 'none'];
 /** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
 const STATES_EVERY_MS = 60_000;
-/** Templates of which the clusters are counted by name at most. */
-const NAMED_TEMPLATES_MAX = 1_000;
 
 type Counts = ReadonlyMap<string, number>;
 
@@ -83,11 +79,8 @@ export class FleetMetrics {
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(SETTINGS) settings: Pick<Settings, 'metricsNames'>,
   ) {
-    const named = settings.metricsNames ? this.namedGauges() : [];
-    const gauges = [...this.gauges(), ...this.stateGauges(), ...this.etcdGauges(), ...named];
-    for (const gauge of gauges) metrics.addGauge(gauge);
+    for (const gauge of [...this.gauges(), ...this.stateGauges(), ...this.etcdGauges()]) metrics.addGauge(gauge);
   }
 
   private gauges(): readonly GaugeRequest[] {
@@ -97,12 +90,6 @@ export class FleetMetrics {
         help: 'Clusters by phase',
         labels: ['phase'],
         read: () => this.byPhase('clusters', CLUSTER_PHASES),
-      },
-      {
-        name: 'fairlead_clusters_by_template',
-        help: 'Clusters by whether they have a template, and whether it is deprecated',
-        labels: ['template'],
-        read: () => this.byTemplate(),
       },
       {
         name: 'fairlead_connections',
@@ -192,17 +179,6 @@ export class FleetMetrics {
     ];
   }
 
-  private namedGauges(): readonly GaugeRequest[] {
-    return [
-      {
-        name: 'fairlead_clusters_by_template_name',
-        help: 'Clusters of each template, and whether it is deprecated',
-        labels: ['namespace', 'template', 'deprecated'],
-        read: () => this.byTemplateName(),
-      },
-    ];
-  }
-
   private etcdGauges(): readonly GaugeRequest[] {
     return [
       {
@@ -238,32 +214,6 @@ export class FleetMetrics {
     );
     const counts = new Map(rows.map(({ phase, n }) => [phase, Number(n)]));
     return readingsOf('phase', phases, counts);
-  }
-
-  private async byTemplate(): Promise<readonly Reading[]> {
-    const rows = await this.database.query<{ template: string; n: string }[]>(
-      `select case when not doc ? 'template' then 'none'
-                   when templates.deprecated then 'deprecated' else 'current' end as template, count(*) as n
-         from manifests left join
-              (select cluster_templates.key as namespace, one.key as name, one.value->'deprecated' = 'true' as deprecated
-                 from cluster_templates, jsonb_each(doc) as one) as templates
-           on templates.namespace = split_part(manifests.key, '/', 1) and templates.name = doc->'template'->>'name'
-        group by 1`,
-    );
-    return readingsOf('template', TEMPLATES, new Map(rows.map(({ template, n }) => [template, Number(n)])));
-  }
-
-  /** A template that no cluster has is 0. */
-  private async byTemplateName(): Promise<readonly Reading[]> {
-    const rows = await this.database.query<{ namespace: string; template: string; deprecated: string; n: string }[]>(
-      `select cluster_templates.key as namespace, one.key as template,
-              coalesce(one.value->'deprecated' = 'true', false)::text as deprecated, count(manifests.key) as n
-         from cluster_templates cross join jsonb_each(cluster_templates.doc) as one
-              left join manifests on split_part(manifests.key, '/', 1) = cluster_templates.key
-                                 and manifests.doc->'template'->>'name' = one.key
-        group by 1, 2, 3 order by 1, 2 limit ${NAMED_TEMPLATES_MAX}`,
-    );
-    return rows.map(({ n, ...labels }) => ({ labels, value: Number(n) }));
   }
 
   private async connections(): Promise<readonly Reading[]> {

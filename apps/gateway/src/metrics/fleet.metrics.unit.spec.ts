@@ -49,7 +49,7 @@ const fleet = (standing: Standing[]) => {
   };
   const metrics = { addGauge: (gauge: GaugeRequest) => void gauges.set(gauge.name, gauge) };
   const clock = { now: () => new Date(seen.nowMs) };
-  new FleetMetrics(metrics as never, {} as never, clusters as never, clock as never, { metricsNames: false });
+  new FleetMetrics(metrics as never, {} as never, clusters as never, clock as never);
   const read = async (name: string): Promise<Readonly<Record<string, number>>> => {
     const readings = (await gauges.get(name)?.read()) ?? [];
     return Object.fromEntries(readings.map(({ labels, value }) => [Object.values(labels).join(), value]));

@@ -47,11 +47,13 @@ export class NodeQueries {
   private async around(namespace: string, cluster: string): Promise<AroundNodes> {
     const [holds, rows] = await Promise.all([
       this.holds.of(namespace, cluster),
-      this.database.query<{ suspended: Suspended | null }[]>(
-        "select doc -> 'health' -> 'suspended' as suspended from clusters where key = $1",
+      this.database.query<{ suspended: Suspended | null; addresses: AroundNodes['virtualAddresses'] | null }[]>(
+        `select doc->'health'->'suspended' as suspended, doc->'virtualAddresses' as addresses
+           from clusters where key = $1`,
         [clusterKey(namespace, cluster)],
       ),
     ]);
-    return { holds, suspended: rows[0]?.suspended ?? {} };
+    const [row] = rows;
+    return { holds, suspended: row?.suspended ?? {}, virtualAddresses: row?.addresses ?? [] };
   }
 }

@@ -129,7 +129,25 @@ const remediationOf = (doc: NodeDoc, suspended: Suspended): string | undefined =
 export interface AroundNodes {
   readonly holds?: HoldsDoc | undefined;
   readonly suspended?: Suspended | undefined;
+  /** Those that are declared. */
+  readonly virtualAddresses?: readonly { readonly name: string; readonly address: string }[] | undefined;
 }
+
+/** In the order and with the types of Kubernetes, and after them the virtual addresses that it holds. */
+const addressesOf = (
+  { machine, addresses, isRemoving }: NodeDoc,
+  declared: NonNullable<AroundNodes['virtualAddresses']>,
+): NodeView['addresses'] => {
+  const { privateIp = '', publicIp = '' } = machine ?? {};
+  const held = (addresses?.reports ?? []).filter((report) => report.held && !isRemoving).map(({ name }) => name);
+  return [
+    ...(privateIp === '' ? [] : [{ type: 'InternalIP' as const, address: privateIp }]),
+    ...(publicIp === '' || publicIp === privateIp ? [] : [{ type: 'ExternalIP' as const, address: publicIp }]),
+    ...declared
+      .filter(({ name }) => held.includes(name))
+      .map(({ address }) => ({ type: 'VirtualIP' as const, address })),
+  ];
+};
 
 const remediationPart = (remediation: string | undefined): Pick<NodeView, 'remediation'> =>
   remediation === undefined ? {} : { remediation };
@@ -147,11 +165,15 @@ const networkPart = ({ network }: NodeDoc): Pick<NodeView, 'network'> => {
 };
 
 /** `cspLabel` and the two after it are CB-Ladybug's. */
-export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = {}): NodeView => ({
+export const nodeView = (
+  doc: NodeDoc,
+  { holds, suspended = {}, virtualAddresses = [] }: AroundNodes = {},
+): NodeView => ({
   name: doc.name,
   kind: 'Node',
   publicIp: doc.machine?.publicIp ?? '',
   privateIp: doc.machine?.privateIp ?? '',
+  addresses: addressesOf(doc, virtualAddresses),
   role: doc.role,
   spec: doc.spec,
   csp: doc.machine?.csp ?? '',

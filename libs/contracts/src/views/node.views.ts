@@ -66,6 +66,9 @@ export const NodeView = z
     kind: z.literal('Node'),
     publicIp: z.string(),
     privateIp: z.string(),
+    addresses: z
+      .array(z.strictObject({ type: z.enum(['InternalIP', 'ExternalIP', 'VirtualIP']), address: z.string() }))
+      .describe('All that are known; VirtualIP: a virtual address that it holds'),
     role: NodeRole,
     spec: z.string(),
     csp: z.string(),
