@@ -22,7 +22,7 @@ import { bodyFault } from '../../apps/gateway/src/http/text.js';
 import { pageRequest } from '../../apps/gateway/src/http/page.js';
 import { parseBody } from '../../apps/gateway/src/http/validation.pipe.js';
 import { ClusterManifest, ClusterRequest, UpgradeRequest } from '@fairlead/contracts';
-import { isAnswerTo, titleIn } from '../../apps/infra-svc/src/adapters/aws/aws.http.js';
+import { isAnswerTo, titleIn } from '../../apps/infra-svc/src/adapters/aws/aws.exchange.js';
 import { sentenceOf } from '../../apps/infra-svc/src/adapters/aws/aws.verdicts.js';
 import { wordsIn } from '../../apps/infra-svc/src/adapters/openstack/openstack.session.js';
 import { KubeconfigMemory } from '../../apps/node-agent/src/adapters/kubernetes/kubeconfig.js';
@@ -76,7 +76,7 @@ export const ENTRANCES: readonly Entrance[] = [
     feed: wordsIn,
   },
   {
-    file: 'apps/infra-svc/src/adapters/aws/aws.http.ts',
+    file: 'apps/infra-svc/src/adapters/aws/aws.exchange.ts',
     what: 'an answer of AWS, or the page of a proxy in front of it',
     shapes: { tags: (length) => '<title>a'.repeat(length / 8), spaces: (length) => ' '.repeat(length) },
     lengthMax: 16 * MIB,

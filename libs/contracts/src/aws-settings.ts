@@ -73,7 +73,7 @@ const Fields = z.strictObject({
     .array(cidr)
     .max(SOURCES_MAX)
     .default([])
-    .describe('Who reaches SSH, the API and node ports from outside of the VPC, Fairlead above all; default: nobody'),
+    .describe('Who reaches SSH, the API and node ports from outside of the VPC, Fairlead above all; default: none'),
   spot: z
     .enum(['none', 'workers'], { error: 'is neither none nor workers' })
     .default('none')

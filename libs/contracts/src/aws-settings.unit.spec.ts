@@ -61,7 +61,7 @@ describe('the settings of an aws connection', () => {
   it('take existing subnets without public addresses, and the role of the host', () =>
     expect(faultsOf({ credentials: 'host', subnets, publicAddresses: false })).toEqual([]));
 
-  it('take no more sources than a security group takes rules', () => {
+  it('take at most as many sources as a security group has rules for', () => {
     const sources = (count: number) => Array.from({ length: count }, (_, at) => `192.0.2.${at}/32`);
     expect(faultsOf({ accessKeyId, allowedSources: sources(7) })).toEqual([]);
     expect(faultsOf({ accessKeyId, allowedSources: sources(8) })).toHaveLength(1);

@@ -463,7 +463,7 @@ export const describeAws = (start: () => Promise<RunningMoto>): void => {
       });
     });
 
-    it('does not take the security group of somebody else, whatever its name is', async () => {
+    it('does not use a foreign security group, whatever its name is', async () => {
       const aws = calls();
       const [own] = await new Ec2Firewalls(aws).all();
       await aws.ec2(
@@ -488,9 +488,9 @@ export const describeAws = (start: () => Promise<RunningMoto>): void => {
     it('asks for the architecture of the image, in words', async () => {
       const group = awsGroup(1, { spec: 't4g.medium' });
       // moto does not report the architecture of an image.
-      const told = (text: string) =>
+      const withArchitecture = (text: string) =>
         text.replaceAll('<rootDeviceName>', '<architecture>x86_64</architecture><rootDeviceName>');
-      cloud.proxy.faults = [{ action: 'DescribeImages', times: 1, rewrite: told }];
+      cloud.proxy.faults = [{ action: 'DescribeImages', times: 1, rewrite: withArchitecture }];
       await expect(answersOf(open({ instanceTypes: ['t4g.*'] }), group, signal())).rejects.toMatchObject({
         ...{ message: 't4g.medium runs arm64, and image debian-12-amd64-* is for x86_64', retryable: false },
       });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { gunzipSync } from 'node:zlib';
-import { isAnswerTo, titleIn } from './aws.http.js';
+import { isAnswerTo, titleIn } from './aws.exchange.js';
 import { balancerName, clientToken, isOfConnection } from './aws.marks.js';
 import { isThrottled, isTransient, sentenceOf, verdictOf } from './aws.verdicts.js';
 import { isOffered } from './ec2.types.js';
@@ -82,7 +82,7 @@ describe('a deleted incarnation', () => {
     expect(rememberGone(plan!.add, 'u1', now)).toEqual({ add: {}, remove: [] });
   });
 
-  it('is forgotten after 30 days, or sooner where a resource takes no more tags', () => {
+  it('is forgotten after 30 days, or sooner where the limit of tags is reached', () => {
     const old = { 'fairlead.dev/gone/old': at(31 * 24 * 60), 'fairlead.dev/gone/new': at(1) };
     expect(rememberGone(old, 'u1', now)?.remove).toEqual(['fairlead.dev/gone/old']);
     expect(rememberGone(many(40, 61), 'u-new', now)?.remove).toEqual(['fairlead.dev/gone/u39']);

@@ -161,7 +161,7 @@ export class AwsProvider implements InfrastructureProvider {
     const instances = new Ec2Instances(aws);
     const found = await instances.withId(id);
     await instances.terminate([id]);
-    // Its public address is somebody else's from now on.
+    // Its public address can belong to another customer of AWS from now on.
     if (found !== undefined) await this.admitNodes({ name: groupNameOf(found), uid: uidOf(found) as ClusterUid }, aws);
     return undefined;
   }
@@ -290,7 +290,7 @@ export class AwsProvider implements InfrastructureProvider {
     return report.status === 'running' || report.status === 'failed' ? report : undefined;
   }
 
-  /** Lets the nodes of a cluster and the allowed sources, and nobody else, to the load balancer of its API. */
+  /** Lets only the nodes of a cluster and the allowed sources connect to the load balancer of its API. */
   private async admitNodes(group: Pick<GroupRef, 'name' | 'uid'>, aws: AwsCalls): Promise<void> {
     const firewalls = new Ec2Firewalls(aws);
     const own = (await firewalls.all()).filter(

@@ -1,4 +1,4 @@
-import { createServer, request, type Server, type ServerResponse } from 'node:http';
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What the proxy does to some calls of an action. */
@@ -32,9 +32,7 @@ export class AwsProxy {
   private readonly server: Server = createServer((incoming, answer) => {
     const parts: Buffer[] = [];
     incoming.on('data', (part: Buffer) => parts.push(part));
-    incoming.on('end', () =>
-      this.pass(incoming.method ?? '', incoming.url ?? '', incoming.headers, Buffer.concat(parts), answer),
-    );
+    incoming.on('end', () => this.pass(incoming, Buffer.concat(parts), answer));
   });
 
   constructor(private readonly target: string) {}
@@ -52,13 +50,7 @@ export class AwsProxy {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private pass(
-    method: string,
-    path: string,
-    headers: NodeJS.Dict<string | string[]>,
-    body: Buffer,
-    answer: ServerResponse,
-  ): void {
+  private pass({ method = '', url: path = '', headers }: IncomingMessage, body: Buffer, answer: ServerResponse): void {
     const form = body.toString();
     const parameters = new URLSearchParams(form);
     const action = parameters.get('Action') ?? '';

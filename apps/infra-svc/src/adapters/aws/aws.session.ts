@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
 import * as z from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
-import { boundedHandler, NotAws } from './aws.http.js';
+import { boundedHandler, NotAws } from './aws.exchange.js';
 import type { ActionOf, InputOf, Service } from './aws.sdk.js';
 import { isNotFound, isThrottled, isTransient, sentenceOf, verdictOf, type AwsError } from './aws.verdicts.js';
 

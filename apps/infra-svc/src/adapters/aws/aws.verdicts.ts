@@ -90,7 +90,7 @@ const OF_THE_ZONE: ReadonlySet<string> = new Set([
 
 export const isThrottled = ({ code, status }: AwsError): boolean => THROTTLED.has(code) || status === TOO_MANY;
 
-/** A server error after which nobody knows whether the call was carried out. */
+/** A server error after which it is unknown whether the call was carried out. */
 export const isTransient = ({ code, status }: AwsError): boolean =>
   status >= SERVER_ERROR_FIRST && VERDICTS[code] === undefined;
 

@@ -61,7 +61,7 @@ export class Ec2Instances {
   /** Resolves once EC2 has accepted the request, not when the instance runs. Tries each zone that may be used. */
   async create(group: GroupRef, machine: DesiredMachine, around: InstanceSurroundings): Promise<answers.Instance> {
     const zones = around.zones.get(machine.name) ?? [];
-    let lacking: unknown;
+    let lacking: AwsFailure | undefined;
     for (const zone of zones) {
       try {
         return await this.createIn(zone, group, machine, around);

@@ -15,7 +15,7 @@ interface SignedRequest {
   readonly body?: unknown;
 }
 
-/** No answer of AWS: nobody listens, or something between speaks. Safe to show. */
+/** No answer of AWS: none at all, or that of a proxy. Safe to show. */
 export class NotAws extends Error {
   constructor(
     message: string,
