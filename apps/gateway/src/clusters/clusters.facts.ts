@@ -4,7 +4,7 @@ import type { ConditionFacts, NodeFacts, OperationFacts } from '../conditions/co
 import { unmetFacts, type UnmetDeclaration } from '../conditions/unmet.facts.js';
 import type { EtcdDoc } from '../etcd/etcd.projection.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
-import { isReady, nodeProgress } from '../nodes/nodes.view.js';
+import { isAway, isReady, nodeProgress } from '../nodes/nodes.view.js';
 import { kindOf } from '../operations/step.sequence.js';
 import { PROVIDER_STEPS } from '../operations/steps.js';
 import type { OperationDoc } from '../operations/operation.evolve.js';
