@@ -84,7 +84,7 @@ describe('a connection', () => {
 
   it('is refused with an unknown provider, and the refusal lists the supported ones', async () => {
     const before = (await gateway.log()).length;
-    const { status, body } = await put('cloud', { ...lab, provider: 'aws' });
+    const { status, body } = await put('cloud', { ...lab, provider: 'mars' });
     expect([status, body.reason, body.field]).toEqual([422, 'connection.provider-unknown', 'provider']);
     expect(body.help).toBe('Supported: aws, external, join, lab, nspawn, openstack, ssh.');
     expect((await gateway.log()).length).toBe(before);
