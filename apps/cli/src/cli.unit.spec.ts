@@ -162,7 +162,8 @@ const isUnderstood = (line: string): boolean => {
   const args = (own.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
   const parsed = program();
   const leaf = args.reduce<Command>(
-    (command, word) => command.commands.find((child) => child.name() === word) ?? command,
+    (command, word) =>
+      command.commands.find((child) => child.name() === word || child.aliases().includes(word)) ?? command,
     parsed,
   );
   if (leaf === parsed) return false;

@@ -22,9 +22,9 @@ const signedOut = async (revoke: Issuer['revoke']): Promise<readonly string[]> =
 
 describe('a user who signs out of the page', () => {
   it.each([
-    ['does not answer', () => new Promise<void>(() => undefined)],
-    ['fails', async () => Promise.reject(new Error('it is down'))],
-    ['answers', async () => undefined],
+    ['does not answer', (): Promise<void> => new Promise(() => undefined)],
+    ['fails', async (): Promise<void> => Promise.reject(new Error('it is down'))],
+    ['answers', async (): Promise<void> => undefined],
   ] as const)('is out at once if the issuer %s, which is asked after that', async (_what, revoke) => {
     expect(await signedOut(revoke)).toEqual(['ended s1', 'revoked refresh']);
   });

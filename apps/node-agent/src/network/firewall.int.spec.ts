@@ -146,14 +146,14 @@ describe('the firewall of a host, with the real nft in a network namespace and N
   test(
     'closes the Kubernetes API alone where that is its scope, to all but nodes and listed networks',
     async () => {
-      const told = (): number => world.stated.filter(({ type }) => type === 'NodeNetworkApplied').length;
-      const before = told();
+      const applied = (): number => world.stated.filter(({ type }) => type === 'NodeNetworkApplied').length;
+      const before = applied();
       ask(apiClosed, REVISIONS.api);
-      await eventually(() => Promise.resolve(told() > before), { withinMs: LIMIT_MS });
+      await eventually(() => Promise.resolve(applied() > before), { withinMs: LIMIT_MS });
       for (const from of [SERVER, CLIENT]) expect(world.openPorts(from, PORTS)).toEqual([6443, 9999, 10250, 30080]);
       expect(world.openPorts(STRANGER, PORTS)).toEqual([9999, 10250, 30080]);
       ask(natsAllowed, REVISIONS.back);
-      await eventually(() => Promise.resolve(told() > before + 1), { withinMs: LIMIT_MS });
+      await eventually(() => Promise.resolve(applied() > before + 1), { withinMs: LIMIT_MS });
     },
     LIMIT_MS,
   );

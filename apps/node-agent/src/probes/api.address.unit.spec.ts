@@ -21,7 +21,7 @@ describe("the probe of the Kubernetes API's own address", () => {
   let next: (() => void) | undefined;
   let paused: number[];
 
-  const told = (count: number): Promise<readonly AgentFact[]> =>
+  const statedFacts = (count: number): Promise<readonly AgentFact[]> =>
     eventually(() => Promise.resolve(stated.length >= count ? stated : undefined));
   const looked = async (): Promise<void> => {
     const again = await eventually(() => Promise.resolve(next));
@@ -69,14 +69,14 @@ describe("the probe of the Kubernetes API's own address", () => {
     probe.start();
     await looked();
     await looked();
-    expect(await told(1)).toEqual([{ type: 'ApiAddressProbed', data: { uid, node, held: true } }]);
+    expect(await statedFacts(1)).toEqual([{ type: 'ApiAddressProbed', data: { uid, node, held: true } }]);
     expect(paused.at(-1)).toBe(3_000);
   });
 
-  it('states that the address is not held as well, so that nobody holding it is known', async () => {
+  it('states that the address is not held as well, so that an address without a holder is known', async () => {
     config = configFor(ADDRESS);
     probe.start();
-    expect(await told(1)).toEqual([{ type: 'ApiAddressProbed', data: { uid, node, held: false } }]);
+    expect(await statedFacts(1)).toEqual([{ type: 'ApiAddressProbed', data: { uid, node, held: false } }]);
   });
 
   it('goes on after a look that failed', async () => {
@@ -86,7 +86,7 @@ describe("the probe of the Kubernetes API's own address", () => {
     expect(stated).toEqual([]);
     fails = false;
     await looked();
-    expect(await told(1)).toHaveLength(1);
+    expect(await statedFacts(1)).toHaveLength(1);
   });
 
   it('reads addresses of both families from what Fairlead writes', () => {

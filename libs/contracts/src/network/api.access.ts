@@ -9,7 +9,7 @@ type Declared = Pick<Firewall, 'enabled' | 'scope' | 'api'>;
 
 /**
  * Who may connect to the Kubernetes API. `balancer`: the host of its load balancer, if it is known. A balancer with a
- * name connects from addresses that nobody has declared, unless `api` lists them: closing the API would cut it off from
+ * name connects from addresses that are not declared, unless `api` lists them: closing the API would cut it off from
  * its own nodes.
  */
 export const apiAccessOf = (firewall: Declared | undefined, balancer: string | undefined): ApiAccess => {

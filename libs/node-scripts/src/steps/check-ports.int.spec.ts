@@ -35,7 +35,7 @@ describe('the step that checks ports between nodes', () => {
     return result.parse(parseResult(stdout));
   };
 
-  it('tells a port that is open from one on which nothing listens, and from an address without a way to it', async () => {
+  it('distinguishes an open port, a port on which nothing listens, and an address without a route', async () => {
     const { answers } = await check([
       { address: '127.0.0.1', port: open, need: 'open' },
       { address: '127.0.0.1', port: 1, need: 'reachable' },
