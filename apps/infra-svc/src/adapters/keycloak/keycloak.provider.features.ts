@@ -63,7 +63,7 @@ const CLUSTER = 'fairlead.dev/cluster';
 const REDIRECTS = ['http://localhost:18000', 'http://localhost:8000'];
 const GRAFANA = { name: 'grafana', url: 'https://grafana.example.org' };
 const WIKI = { name: 'wiki', url: 'https://example.org/wiki/' };
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 600_000;
 
 /** How Fairlead uses Keycloak: what holds with Keycloak itself, and with its imitation. */
 export const describeKeycloak = (start: () => Promise<TestRealm>): void => {
