@@ -8,7 +8,7 @@ const faultsOf = (settings: Readonly<Record<string, unknown>>) =>
   settingFaults('aws', settings).map(({ field, message }) => `${field} ${message}`);
 
 describe('the settings of an aws connection', () => {
-  it('need an access key only: everything else has a default, and nobody outside reaches the machines', () => {
+  it('need an access key only: everything else has a default, and the machines admit no traffic from outside', () => {
     const settings = AwsSettings.parse({ accessKeyId });
     expect(settings).toMatchObject({ credentials: 'key', user: 'admin', imageOwner: '136693071363', spot: 'none' });
     expect([settings.allowedSources, settings.publicAddresses]).toEqual([[], true]);
@@ -22,7 +22,7 @@ describe('the settings of an aws connection', () => {
       'accessKeyId has no effect with credentials: host',
     ],
     [
-      'the role of the host for somebody else',
+      'the role of the host at another endpoint',
       { credentials: 'host', endpoint: 'https://aws.example.org' },
       'endpoint would get a token of the host; it needs credentials: key',
     ],
