@@ -1,6 +1,6 @@
 import type { ClusterUid, EventData, Fact, RealmClient, RealmName } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { ABSENT, evolve, type Identity } from './identity.state.js';
+import { ABSENT, evolve, type Identity, type PresentIdentity } from './identity.state.js';
 
 type OfCluster<Data> = { readonly uid: ClusterUid } & Data;
 
@@ -15,6 +15,13 @@ export type IdentityFact = Fact<'IdentityBlocked' | 'IdentityRequested' | 'Ident
 export const sameClient = (one: RealmClient | undefined, other: RealmClient): boolean =>
   one !== undefined && JSON.stringify(one) === JSON.stringify(other);
 
+/** A task that began before the manifest changed must not request again what the manifest asked for then. */
+const isSelected = ({ selection }: PresentIdentity, client: RealmClient): boolean =>
+  selection !== null &&
+  (selection.realm === null || selection.realm === client.realm) &&
+  selection.groupsClaim === client.groupsClaim &&
+  JSON.stringify(selection.services ?? []) === JSON.stringify(client.services ?? []);
+
 const decide = (state: Identity, command: IdentityCommand): readonly IdentityFact[] => {
   if (state.stage === 'absent' || state.uid !== command.data.uid) return nothing;
   const { stage, identity } = state;
@@ -27,7 +34,8 @@ const decide = (state: Identity, command: IdentityCommand): readonly IdentityFac
     }
     case 'Request': {
       const { uid, ...client } = command.data;
-      if (stage !== 'accepted' || sameClient(identity.held[client.realm], client)) return nothing;
+      if (stage !== 'accepted' || !isSelected(state, client) || sameClient(identity.held[client.realm], client))
+        return nothing;
       return [{ type: 'IdentityRequested', data: { uid, ...client } }];
     }
     case 'RecordReady': {

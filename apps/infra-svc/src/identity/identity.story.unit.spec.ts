@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, ownNamespaceStream, requestStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
+import { identity } from './identity.decider.js';
 import { CLIENT, declared, named, realm } from './identity.fixtures.js';
 
 describe('the client of a cluster at an identity realm', () => {
@@ -108,6 +109,18 @@ describe('the client of a cluster at an identity realm', () => {
       message: expect.stringContaining('company'),
     });
     expect(story.types()).not.toContain('VmsPlanned');
+  });
+
+  it('is not requested again as a former manifest asked for it, by a task that began before the change', async () => {
+    const wiki = { name: 'wiki', url: 'https://wiki.example.org' };
+    await register('company');
+    await create({ services: [wiki, { ...wiki, name: 'grafana' }] });
+    const { uid, ...former } = story.last('IdentityReady');
+    await story.request(declared({ services: [wiki] }, 2));
+    const state = story.log.events.reduce(identity.evolve, identity.initial);
+    expect(identity.decide(state, { type: 'Request', data: { uid, ...former } })).toEqual([]);
+    expect(identity.decide(state, { type: 'Request', data: { uid, ...former, services: [wiki] } })).toEqual([]);
+    expect(story.last('IdentityReady').services).toEqual([wiki]);
   });
 
   it('is refused with a stable reason if the realm has one of that name for another cluster, which is not changed [azimuth 3]', async () => {
