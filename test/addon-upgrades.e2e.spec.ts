@@ -50,7 +50,7 @@ describe('add-ons and an upgrade of Kubernetes', () => {
 
   beforeAll(async () => {
     const intervals = { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', ADDONS_INTERVAL_MS: '1000' };
-    system = await startSystem({ light: false, env: { ...intervals, JOB_ACK_WAIT_MS: '1000' } });
+    system = await startSystem({ light: false, env: { ...intervals } });
     await put(OLD, objects('guard', 'a', { kubernetes: { max: '1.33' } }), objects('later', 'a'));
     await until('AddonDeployed', 0, 'guard');
     await until('AddonDeployed', 0, 'later');

@@ -106,7 +106,7 @@ const manifest = (...addons: readonly Declared[]) => ({
     repository.publish({ '1.0.0': await chartOf('1.0.0') });
     const ca = join(folder, 'ca.pem');
     writeFileSync(ca, repository.ca);
-    const env = { CATALOGUE_ADDRESSES_ALLOWED: '127.0.0.0/8', ADDONS_INTERVAL_MS: '1000', JOB_ACK_WAIT_MS: '1000' };
+    const env = { CATALOGUE_ADDRESSES_ALLOWED: '127.0.0.0/8', ADDONS_INTERVAL_MS: '1000' };
     system = await startSystem({ light: true, env });
     const source = ['--repository', repository.url, '--repository-ca-file', ca, '--chart', 'grafana'];
     const registered = await fairlead('application', 'register', 'paint', ...source, '--versions', '1.x', '-o', 'json');

@@ -55,7 +55,7 @@ describe('an application of the catalogue', () => {
     writeFileSync(authorities, repository.ca);
     system = await startSystem({
       light: true,
-      env: { CATALOGUE_ADDRESSES_ALLOWED: '127.0.0.0/8', JOB_ACK_WAIT_MS: '1000' },
+      env: { CATALOGUE_ADDRESSES_ALLOWED: '127.0.0.0/8' },
     });
   }, TIMEOUT_MS);
   afterAll(async () => {

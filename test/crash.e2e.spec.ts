@@ -42,7 +42,7 @@ describe('a create in which services are killed', () => {
     process.stdout.write(
       `services are killed at ${ALL ? 'every event' : `a sample; FAIRLEAD_SEED=${SEED} repeats it`}\n`,
     );
-    system = await startSystem({ light: true, env: { JOB_ACK_WAIT_MS: '1000' } });
+    system = await startSystem({ light: true });
     await create('undisturbed');
     undisturbed = outcome(await finished('undisturbed'), 'undisturbed');
   }, CREATE_TIMEOUT_MS + 60_000);

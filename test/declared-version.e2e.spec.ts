@@ -58,7 +58,6 @@ describe('a version that is declared while a node is not Ready', () => {
       env: {
         UPGRADE_PASS_INTERVAL_MS: '200',
         UPGRADE_LOOK_EVERY_MS: '100',
-        JOB_ACK_WAIT_MS: '1000',
         NODES_WATCH_INTERVAL_MS: '400',
         LAB_NODE_MONITOR_GRACE_MS: '3000',
       },

@@ -44,7 +44,7 @@ describe('a node whose host is changed by hand', () => {
     (await read<ClusterManifestView>('/manifest')).status?.conditions.find(({ type }) => type === 'NodesAsDesired');
 
   beforeAll(async () => {
-    system = await startSystem({ light: false, env: { JOB_ACK_WAIT_MS: '1000' } });
+    system = await startSystem({ light: false });
     expect((await system.call('PUT', `${PATH}/manifest`, manifest('report'))).status).toBe(202);
     await until('ClusterReady', 0);
     const { items } = await read<NodeList>('/nodes');

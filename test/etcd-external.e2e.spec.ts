@@ -55,7 +55,7 @@ describe.each([{ light: true }, { light: false }])('an external etcd (light lab:
   const make = (name: string): Promise<unknown> => kubernetes.core.createNamespace({ body: { metadata: { name } } });
 
   beforeAll(async () => {
-    system = await startSystem({ light, env: { UPGRADE_PASS_INTERVAL_MS: '200', JOB_ACK_WAIT_MS: '1000' } });
+    system = await startSystem({ light, env: { UPGRADE_PASS_INTERVAL_MS: '200' } });
     expect(await refusal('POST', '/ns/default/clusters', bodyOf(1))).toMatch(/^400 .*cluster\.etcd-external-count/);
     expect((await system.call('POST', '/ns/default/clusters', bodyOf(3))).status).toBe(202);
     await system.until('outside', last('NodeBootstrapped', 4), TIMEOUT_MS);

@@ -33,7 +33,7 @@ const WAYS: readonly (readonly Way[])[] = [
 ];
 const LAST_RESORTS: readonly (readonly Way[])[] = [['delete'], ['release', 'delete'], ['delete', 'retry']];
 
-/** How far the request had progressed when the failures begin: before the first job, after each, and late. */
+/** How far the request had progressed when the failures begin: before the first task, after each, and late. */
 const MOMENTS = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30];
 
 const failing = (state: string, failure: Failure, moment: number): GrowthWorld => {

@@ -84,7 +84,6 @@ describe('a cluster whose pools have health checks', () => {
       INFRA_WATCH_INTERVAL_MS: '3600000',
       NODES_WATCH_INTERVAL_MS: '400',
       NODE_WITHOUT_MACHINE_LIMIT_MS: '20000',
-      JOB_ACK_WAIT_MS: '1000',
       LAB_NODE_MONITOR_GRACE_MS: '3000',
     };
     system = await startSystem({ light: true, env });

@@ -43,7 +43,7 @@ describe('Fairlead with only its log and its keys left', () => {
   let system: System;
 
   beforeAll(async () => {
-    system = await startSystem({ light: true, env: { JOB_ACK_WAIT_MS: '1000' } });
+    system = await startSystem({ light: true });
   }, TIMEOUT_MS);
   afterAll(() => system?.stop(), 60_000);
 

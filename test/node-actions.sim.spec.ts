@@ -1,7 +1,8 @@
 import { declaredOf, isRefusal, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import { actionMark, hookFactOf, nextCall } from '@fairlead/domain';
 import { later, STATE_FACTS, type Task } from '@fairlead/event-sourcing';
-import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
+import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
+import { Follower } from '@fairlead/event-sourcing/simulation';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -93,7 +94,7 @@ class World {
   readonly cordons = new Map<string, string>();
   now = START;
   private readonly follower = new Follower(actionsReconciler, 'upgrade-svc');
-  private asked: Asked[] = [];
+  private asked: QueuedTask[] = [];
   private readonly desired = new Map<string, Desired>();
 
   constructor(private readonly random: () => number) {
@@ -176,7 +177,7 @@ class World {
   }
 
   /** False: the service crashed before that was recorded. */
-  private isDone(asked: Asked, crashes: number): boolean {
+  private isDone(asked: QueuedTask, crashes: number): boolean {
     if (asked.type === STATE_FACTS) {
       for (const one of this.follower.facts(this.now)) this.append(one);
       return true;

@@ -5,12 +5,12 @@ import type { GrowthWorld } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25);
 const FIRST_SEED = Number(process.env['SIM_SEED'] ?? 1);
-/** How far the cluster had progressed when it was paused: before the first job, after each, and late. */
+/** How far the cluster had progressed when it was paused: before the first task, after each, and late. */
 const MOMENTS = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30];
 /** Longer than any timeout. */
 const PAUSE_MS = 3 * 24 * 3_600_000;
 const PAUSES_MAX = 6;
-const JOBS_BETWEEN_MAX = 8;
+const TASKS_BETWEEN_MAX = 8;
 
 const PAUSABLE = Object.keys(STATES).filter((state) => state !== 'deleting the cluster');
 const CHANGES = ['retry', 'abandon', 'delete'] as const;
@@ -64,7 +64,7 @@ describe('a cluster that is paused', () => {
       const state = PAUSABLE[below(PAUSABLE.length)]!;
       const world = begun(state);
       for (let pauses = 1 + below(PAUSES_MAX); pauses > 0; pauses -= 1) {
-        world.run(1 + below(JOBS_BETWEEN_MAX));
+        world.run(1 + below(TASKS_BETWEEN_MAX));
         if (random() < 0.3) world.redeliver();
         expect([state, pauseOnce(world)]).toEqual([state, []]);
       }

@@ -13,7 +13,7 @@ const FIRST = Number(process.env['SIM_SEED'] ?? 1);
 /** Takes seconds on an idle machine; long enough for a loaded one. */
 const LIMIT_MS = 600_000;
 const STEPS = 12;
-const JOBS_MAX = 1_000;
+const TASKS_MAX = 1_000;
 
 /** The gateway's rows of a cluster, and the status of its pools after every event. */
 class Gateway {
@@ -111,7 +111,7 @@ describe('the status of a pool', () => {
           expectAtRest(gateway);
           expect(course.apply()).toBe(true);
           // While a pool differs from its declaration, there are tasks or timers; otherwise there are none.
-          for (let jobs = 0; jobs < JOBS_MAX && !isAtRest(gateway); jobs += 1) {
+          for (let tasks = 0; tasks < TASKS_MAX && !isAtRest(gateway); tasks += 1) {
             if (course.world.pending === 0) throw new Error('nothing is done about a pool that is not as declared');
             course.world.run(1);
           }

@@ -114,7 +114,7 @@ describe('kubeconfigs of operators', () => {
   };
 
   beforeAll(async () => {
-    system = await startSystem({ env: { LOG_LEVEL: 'debug', JOB_ACK_WAIT_MS: '1000' } });
+    system = await startSystem({ env: { LOG_LEVEL: 'debug' } });
     await system.call('POST', '/ns/default/clusters', clusterBody('demo', { controlPlanes: 1, workers: 1 }));
     await system.until('demo', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
     [alice, bob] = [await tokenFor('alice', 'operator'), await tokenFor('bob', 'operator')];

@@ -11,7 +11,7 @@ describe('two replicas of every service', () => {
   let system: System;
 
   beforeAll(async () => {
-    system = await startSystem({ light: true, env: { JOB_ACK_WAIT_MS: '1000' } });
+    system = await startSystem({ light: true });
     for (const service of SERVICE_NAMES.filter((name) => name !== 'gateway')) await system.supervisor.scale(service, 2);
   }, 120_000);
 

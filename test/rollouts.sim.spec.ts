@@ -213,7 +213,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     const world = provisioned(2);
     world.declare({ minReadySeconds: 600 });
     world.declare({ machineType: 'lab.large' });
-    for (let jobs = 0; !world.types().includes('VmDeleted') && jobs < 1_000; jobs += 1) world.run(1);
+    for (let tasks = 0; !world.types().includes('VmDeleted') && tasks < 1_000; tasks += 1) world.run(1);
     const { newNode } = world.events.find(({ type }) => type === 'NodeReplacementReady')!.data as { newNode: NodeName };
     world.sleep(500_000);
     world.setReady(newNode, false);

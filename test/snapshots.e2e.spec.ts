@@ -96,7 +96,7 @@ describe('the etcd snapshots of a cluster', () => {
   beforeAll(async () => {
     system = await startSystem({
       light: false,
-      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', JOB_ACK_WAIT_MS: '1000' },
+      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100' },
     });
     await declare({});
     await until(0, 'ClusterReady');

@@ -48,7 +48,7 @@ describe('kubeadm that refuses an upgrade', () => {
   beforeAll(async () => {
     system = await startSystem({
       light: false,
-      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', JOB_ACK_WAIT_MS: '1000' },
+      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100' },
     });
     expect((await system.call('PUT', `${PATH}/manifest`, manifest)).status).toBe(202);
     await system.until('sick', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);

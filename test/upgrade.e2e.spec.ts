@@ -97,7 +97,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
   beforeAll(async () => {
     system = await startSystem({
       light: false,
-      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', JOB_ACK_WAIT_MS: '1000' },
+      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100' },
     });
     const asked = await system.call(
       'POST',

@@ -34,7 +34,7 @@ describe('a manifest whose version is two minor versions later', () => {
   beforeAll(async () => {
     system = await startSystem({
       light: false,
-      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100', JOB_ACK_WAIT_MS: '1000' },
+      env: { UPGRADE_PASS_INTERVAL_MS: '200', UPGRADE_LOOK_EVERY_MS: '100' },
     });
     expect((await put(manifest(OLD))).status).toBe(202);
     await system.until('shop', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);

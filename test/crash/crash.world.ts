@@ -15,7 +15,7 @@ import {
 } from '@fairlead/contracts';
 import { NO_OWN_RELEASES, type Declared } from '@fairlead/domain';
 import type { AppendResult, Cause, StreamPosition } from '@fairlead/event-sourcing';
-import { OnTask, type Job, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import { CALM, Killed, Simulation, type Life, type Parts, type Program } from '@fairlead/event-sourcing/simulation';
 import { writerOf } from '@fairlead/event-sourcing/spec';
@@ -296,12 +296,16 @@ export class CrashWorld extends Simulation {
     return [
       () => {
         this.stated.add(id);
-        this.programs['upgrade-svc'].publish(this.factJob(id, type, node));
+        this.programs['upgrade-svc'].publish(this.stateFact(id, type, node));
       },
     ];
   }
 
-  private factJob(id: string, type: 'NodeInitialized' | 'NodeReady', node: NodeName): Job {
+  private stateFact(
+    id: string,
+    type: 'NodeInitialized' | 'NodeReady',
+    node: NodeName,
+  ): Parameters<Program['publish']>[0] {
     const [created] = this.events.filter((event) => event.type === 'VmsCreated');
     if (created?.type !== 'VmsCreated') throw new Error('agents run on machines');
     const { uid } = created.data;

@@ -1,6 +1,6 @@
 import { POOL_LABEL, type ClusterUid, type Machine, type MachinePlan, type NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
-import type { Asked } from '@fairlead/event-sourcing/simulation';
+import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
 import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/node.requests.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
@@ -25,7 +25,7 @@ const machineOf = ({ rootDisk: _disk, zone: _zone, ...plan }: MachinePlan): Mach
   }) as unknown as Machine;
 
 /** A task of infra-svc. The provider is played. */
-export const infraTask = (world: ServiceWorld, { type, data }: Task, asked: Asked): Failed => {
+export const infraTask = (world: ServiceWorld, { type, data }: Task, asked: QueuedTask): Failed => {
   if (world.infra.status === 'absent') return undefined;
   if (type === 'MakeMachinesAgain') {
     makeAgain(world, asked, world.infra.cluster, data as TaskData);
@@ -98,7 +98,7 @@ const makeBatch = (world: ServiceWorld, cluster: Cluster, batch: string | null):
   return world.has('create') ? 'create machines' : undefined;
 };
 
-const makeAgain = (world: ServiceWorld, asked: Asked, cluster: Cluster, { requestId = '' }: TaskData): void => {
+const makeAgain = (world: ServiceWorld, asked: QueuedTask, cluster: Cluster, { requestId = '' }: TaskData): void => {
   const operation = makeBatch(world, cluster, batchOfRequest(requestId));
   if (operation === undefined) return;
   const cause = { operation, target: 'lab', message: 'no' };

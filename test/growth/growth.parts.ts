@@ -1,6 +1,6 @@
 import type { Fact, NodeName, Refusal, UpgradeId } from '@fairlead/contracts';
 import type { Command, Decider, TaskFailure } from '@fairlead/event-sourcing';
-import type { Asked } from '@fairlead/event-sourcing/simulation';
+import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
 import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import type { Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
@@ -51,5 +51,5 @@ export interface ServiceWorld {
     command: C,
   ): readonly E[] | Refusal;
   /** Of a task that is tried again and again, until the provider is well. */
-  tryLater(asked: Asked): void;
+  tryLater(asked: QueuedTask): void;
 }

@@ -21,7 +21,8 @@ import {
   type KnownState,
   type Task,
 } from '@fairlead/event-sourcing';
-import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
+import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
+import { Follower } from '@fairlead/event-sourcing/simulation';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
 import { specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
@@ -41,7 +42,7 @@ import { outcomeOf, troubleOf } from './growth.outcome.js';
 import { ADDRESS, SEEN, SURGE, USER, type Failed, type Failure, type ServiceWorld } from './growth.parts.js';
 import { agentSays, played } from './growth.upgrade.js';
 
-const JOBS_MAX = 2_000;
+const TASKS_MAX = 2_000;
 /** How often the world may wait for the next timer: long enough for every deadline and several further attempts. */
 const WAITS_MAX = 8;
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
@@ -63,13 +64,13 @@ interface Service {
   read: number;
   /** By the whole log. */
   readonly state: () => unknown;
-  readonly play: (world: GrowthWorld, task: Task, asked: Asked) => Failed;
+  readonly play: (world: GrowthWorld, task: Task, asked: QueuedTask) => Failed;
 }
 
 const follow = (reconciler: AnyReconciler, service: string): Follower<unknown> => new Follower(reconciler, service);
 
 /**
- * A cluster with the real deciders, processes and planners of the gateway, infra-svc and bootstrap-svc. Jobs run one
+ * A cluster with the real deciders, processes and planners of the gateway, infra-svc and bootstrap-svc. Tasks run one
  * after the other; the provider, hosts, Kubernetes, upgrade-svc and the agents are simulated, each in the file of its
  * service. A fault lasts until the world is healed.
  */
@@ -79,7 +80,7 @@ export class GrowthWorld implements ServiceWorld {
   readonly kubernetes = new Set<string>();
   readonly etcd = new Set<string>();
   readonly down = new Set<string>();
-  /** How many decisions a job may still record before its service crashes. */
+  /** How many decisions a task may still record before its service crashes. */
   private decisionsLeft: number | undefined;
   private isWorking = false;
   crashes = 0;
@@ -112,11 +113,11 @@ export class GrowthWorld implements ServiceWorld {
   refused: string | undefined;
   /** Effects on the provider, the hosts and Kubernetes, with the number of events recorded before. */
   readonly effects: { readonly what: string; readonly after: number }[] = [];
-  private queue: Asked[] = [];
+  private queue: QueuedTask[] = [];
   /** Tasks that are tried again and again, until the provider is well. */
-  private requeued: Asked[] = [];
+  private requeued: QueuedTask[] = [];
   /** Refused tasks of the gateway, which are retried. */
-  private hindered: Asked[] = [];
+  private hindered: QueuedTask[] = [];
   /** Is called with every event, once all services know it. */
   noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
@@ -162,7 +163,7 @@ export class GrowthWorld implements ServiceWorld {
     this.say({ type: 'NodeRecovered', data: { uid: UID, node: node as NodeName, lostForMs: 60_000 } });
   }
 
-  /** The service of the next job crashes once it has recorded this many decisions; the job is delivered again. */
+  /** The service of the next task crashes once it has recorded this many decisions; the task is delivered again. */
   crash(after: number): void {
     this.decisionsLeft = after;
   }
@@ -327,14 +328,14 @@ export class GrowthWorld implements ServiceWorld {
     return this.gateway.status === 'absent' ? [] : Object.keys(this.gateway.members);
   }
 
-  /** Does everything that follows, or this many jobs of it; then waits for timers, too. */
-  run(jobsMax = JOBS_MAX): void {
-    const isWhole = jobsMax === JOBS_MAX;
-    for (let jobs = 0, waits = 0; jobs < jobsMax; jobs += 1) {
+  /** Does everything that follows, or this many tasks of it; then waits for timers, too. */
+  run(tasksMax = TASKS_MAX): void {
+    const isWhole = tasksMax === TASKS_MAX;
+    for (let tasks = 0, waits = 0; tasks < tasksMax; tasks += 1) {
       this.read();
-      const job = this.queue.shift();
-      if (job !== undefined) {
-        this.work(job);
+      const task = this.queue.shift();
+      if (task !== undefined) {
+        this.work(task);
         continue;
       }
       if (!isWhole || waits >= WAITS_MAX || !this.wait()) return;
@@ -350,21 +351,21 @@ export class GrowthWorld implements ServiceWorld {
     return this.queue.length + waits.length;
   }
 
-  private work(job: Asked): void {
+  private work(task: QueuedTask): void {
     this.isWorking = true;
     try {
-      this.because(job.cause, () => this.attempt(job));
+      this.because(task.cause, () => this.attempt(task));
     } catch (error) {
       if (!(error instanceof Crashed)) throw error;
       this.decisionsLeft = undefined;
       this.crashes += 1;
-      this.queue.unshift(job);
+      this.queue.unshift(task);
     } finally {
       this.isWorking = false;
     }
   }
 
-  private attempt(asked: Asked): void {
+  private attempt(asked: QueuedTask): void {
     const { follower, state, play } = this.services[asked.data.reconciler]!;
     const known = (): KnownState<unknown> =>
       this.pause === null ? { state: state() } : { state: state(), isPaused: true };
@@ -380,7 +381,7 @@ export class GrowthWorld implements ServiceWorld {
   }
 
   /** As the gateway's handler does it: a task that is refused now is tried again soon. */
-  private askAgain(task: Task, asked: Asked): Failed {
+  private askAgain(task: Task, asked: QueuedTask): Failed {
     const data = { ...(task.data as unknown as AskAgain['data']), ...ADDRESS, requestId: `a${this.events.length}` };
     const command: AskAgain = { type: 'AskAgain', data: data as AskAgain['data'] };
     if (isRefusal(this.decide(manifests, this.manifest, command))) this.hindered.push(asked);
@@ -486,7 +487,7 @@ export class GrowthWorld implements ServiceWorld {
     return new Date(this.nowMs).toISOString();
   }
 
-  tryLater(asked: Asked): void {
+  tryLater(asked: QueuedTask): void {
     this.requeued.push(asked);
   }
 }

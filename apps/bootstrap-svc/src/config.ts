@@ -108,7 +108,7 @@ const Environment = z.object({
     'Ranges besides public addresses that chart repositories may be at',
   ),
   ADDONS_INTERVAL_MS: milliseconds(5 * 60_000).describe('How often it is checked that add-ons are as deployed'),
-  JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
+  TASK_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
 });
 
 /** The configuration of this service in addition to the common one; parsed once, frozen. */
@@ -151,7 +151,7 @@ export interface Settings {
   readonly catalogueAddressesAllowed: readonly AddressRange[];
   /** Interval at which add-ons are compared with their deployment. */
   readonly addonsEveryMs: number;
-  readonly jobConcurrency: number;
+  readonly taskConcurrency: number;
 }
 
 const natsCaOf = (caFile: string | undefined): { readonly natsCa?: () => string } => {
@@ -204,6 +204,6 @@ export const readSettings = (env: Env): Settings => {
     helmProgram: parsed.HELM_PROGRAM,
     catalogueAddressesAllowed: parsed.CATALOGUE_ADDRESSES_ALLOWED,
     addonsEveryMs: parsed.ADDONS_INTERVAL_MS,
-    jobConcurrency: parsed.JOB_CONCURRENCY,
+    taskConcurrency: parsed.TASK_CONCURRENCY,
   });
 };

@@ -95,7 +95,6 @@ describe('bootstrap-svc', () => {
       FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
       AGENT_BUNDLE: join(folder, 'agent.mjs'),
       LOG_LEVEL: 'error',
-      JOB_ACK_WAIT_MS: '1000',
       POLL_INTERVAL_MS: '10',
       ...env,
     };

@@ -20,6 +20,6 @@ export const bootstrapService = (settings: Settings, adapters?: Adapters): Servi
       executionsReconciler,
       releasesReconciler,
     ],
-    jobConcurrency: settings.jobConcurrency,
-    groupLimit: Math.ceil(settings.jobConcurrency / FOLLOWED_SHARE),
+    taskConcurrency: settings.taskConcurrency,
+    groupLimit: Math.ceil(settings.taskConcurrency / FOLLOWED_SHARE),
   });

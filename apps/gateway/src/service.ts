@@ -101,7 +101,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       SessionTables1764500000000,
       UserSessionTable1764600000000,
     ],
-    jobConcurrency: 4,
+    taskConcurrency: 4,
     commitsWaitMs: COMMITS_WAIT_MS,
     takesTokens: true,
     answersReads: true,

@@ -23,7 +23,7 @@ const emptyIsNone = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
 
 const Environment = z.object({
-  INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
+  INFRA_TASK_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
   INFRA_CONNECTION_TASKS_MAX: z.coerce.number().int().min(1).max(1_000).default(40),
   INFRA_PROVIDER_CALLS_MAX: z.coerce.number().int().min(1).max(1_000).default(16),
   INFRA_PROVIDER_TIMEOUT_MS: milliseconds(30_000),
@@ -71,7 +71,7 @@ const publishSettingsOf = (parsed: z.output<typeof Environment>): PublishSetting
 /** The settings of this service besides those of every service; parsed once and frozen. */
 export interface Settings {
   /** How many jobs a replica runs concurrently. Jobs mostly wait for a provider, so this may be large. */
-  readonly jobConcurrency: number;
+  readonly taskConcurrency: number;
   /** How many of them may use the same connection: if its provider hangs, the others use the rest. */
   readonly connectionTasksMax: number;
   /** How many concurrent calls one connection's provider receives, not counting waits for machines. */
@@ -116,7 +116,7 @@ export interface Settings {
 export const readSettings = (env: Readonly<Record<string, string | undefined>>): Settings => {
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({
-    jobConcurrency: parsed.INFRA_JOB_CONCURRENCY,
+    taskConcurrency: parsed.INFRA_TASK_CONCURRENCY,
     connectionTasksMax: parsed.INFRA_CONNECTION_TASKS_MAX,
     providerCallsMax: parsed.INFRA_PROVIDER_CALLS_MAX,
     providerTimeoutMs: parsed.INFRA_PROVIDER_TIMEOUT_MS,

@@ -51,7 +51,6 @@ describe('infra-svc', () => {
     DATABASE_URL: environment.databases['infra-svc'],
     FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
     LOG_LEVEL: 'error',
-    JOB_ACK_WAIT_MS: '2000',
   });
 
   const say = async (stream: StreamId, fact: Fact): Promise<void> => {

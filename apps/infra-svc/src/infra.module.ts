@@ -2,7 +2,7 @@ import type { EventStore } from '@fairlead/event-sourcing';
 import {
   EVENT_STORE,
   FOLLOW_UP_FAILURES,
-  JobsProgress,
+  TasksProgress,
   NATS,
   TASK_LEASES,
   type RecordFollowUpFailure,
@@ -34,14 +34,14 @@ import { sshKind, type SshWorld } from './adapters/ssh/ssh.kind.js';
 import { NatsTunnelNames } from './adapters/tunnel/nats.tunnel.names.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import { Applications } from './catalogue/applications.effects.js';
-import { CatalogueJobs } from './catalogue/catalogue.effects.js';
+import { CatalogueEffects } from './catalogue/catalogue.effects.js';
 import type { ChartRepository } from './catalogue/catalogue.ports.js';
 import { Synchronization } from './catalogue/synchronization.effects.js';
 import type { Settings } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
 import { ConnectionPlaces } from './connections/places.effects.js';
 import { LogTenancy } from './connections/tenancy.effects.js';
-import { ConnectionFailures, ConnectionJobs } from './connections/verification.effects.js';
+import { ConnectionFailures, ConnectionEffects } from './connections/verification.effects.js';
 import { IdentityEffects } from './identity/identity.effects.js';
 import { Adoption } from './machines/adoption.effects.js';
 import { AdmissionEffects } from './machines/admission.effects.js';
@@ -55,7 +55,7 @@ import { PublicationEffects } from './publication/publication.effects.js';
 import { RealmLooks } from './realms/looks.effects.js';
 import type { IdentityProviders } from './realms/realm.ports.js';
 import { RegisteredRealms } from './realms/realms.effects.js';
-import { RealmJobs } from './realms/verification.effects.js';
+import { RealmEffects } from './realms/verification.effects.js';
 import { ProviderOffers } from './resources/offers.effects.js';
 import { ConnectionResources } from './resources/resources.effects.js';
 import { ResourceSteps } from './resources/resource.steps.effects.js';
@@ -73,7 +73,7 @@ import { ProviderValidation } from './validation/validation.effects.js';
 import { ConnectionAnswers } from './watch/answers.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
 import { ProviderListing } from './watch/listing.effects.js';
-import { OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
+import { OrphanEffects, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
 import { UserData } from './machines/user.data.effects.js';
 import { ReservationEffects } from './machines/reservation.effects.js';
 import { PlannedMachines } from './machines/planned.machines.effects.js';
@@ -178,9 +178,9 @@ const providersOf = (settings: Settings): Provider[] => [
   ConnectionAnswers,
   {
     provide: ConnectionPlaces,
-    useFactory: (progress: JobsProgress, log: ResourcesLog, clock: Clock) =>
+    useFactory: (progress: TasksProgress, log: ResourcesLog, clock: Clock) =>
       new ConnectionPlaces({ progress, log, clock }),
-    inject: [JobsProgress, ResourcesLog, CLOCK],
+    inject: [TasksProgress, ResourcesLog, CLOCK],
   },
   {
     provide: ProviderWatch,
@@ -198,11 +198,11 @@ export const infraModule = (settings: Settings): Type<unknown> => {
       CreationEffects,
       DeletionEffects,
       ReservationEffects,
-      ConnectionJobs,
-      OrphanJobs,
+      ConnectionEffects,
+      OrphanEffects,
       SshKeysEffects,
-      RealmJobs,
-      CatalogueJobs,
+      RealmEffects,
+      CatalogueEffects,
       IdentityEffects,
       PublicationEffects,
     ],

@@ -34,6 +34,6 @@ export const infraService = (settings: Settings): ServiceDefinition =>
       catalogueReconciler(settings.catalogueIntervalMs),
     ],
     migrations: [InfraTables1763700000000, DropNamespaces1764300000000],
-    jobConcurrency: settings.jobConcurrency,
+    taskConcurrency: settings.taskConcurrency,
     groupLimit: settings.connectionTasksMax,
   });

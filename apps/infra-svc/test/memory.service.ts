@@ -5,25 +5,25 @@ import {
   makeHandle,
   TaskRunner,
   type Handle,
-  type Job,
-  type JobContext,
-  type JobFailure,
+  type QueuedTask,
+  type AttemptContext,
+  type AttemptFailure,
   type RequeueAfter,
   type TaskLeases,
 } from '@fairlead/event-sourcing/jetstream';
-import { Follower, handlerOf, handlersOf, type Asked, type Parts } from '@fairlead/event-sourcing/simulation';
+import { Follower, handlerOf, handlersOf, type Parts } from '@fairlead/event-sourcing/simulation';
 import { systemClock, type Clock } from '@fairlead/service-kit';
 import { MemorySecrets as Secrets } from '@fairlead/testing';
 import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
 import { readSettings } from '../src/config.js';
 import { Applications } from '../src/catalogue/applications.effects.js';
-import { CatalogueJobs } from '../src/catalogue/catalogue.effects.js';
+import { CatalogueEffects } from '../src/catalogue/catalogue.effects.js';
 import type { ChartRepository } from '../src/catalogue/catalogue.ports.js';
 import { Synchronization } from '../src/catalogue/synchronization.effects.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
 import { rowFrom } from './rows.js';
 import { LogTenancy } from '../src/connections/tenancy.effects.js';
-import { ConnectionFailures, ConnectionJobs } from '../src/connections/verification.effects.js';
+import { ConnectionFailures, ConnectionEffects } from '../src/connections/verification.effects.js';
 import { IdentityEffects } from '../src/identity/identity.effects.js';
 import { Adoption } from '../src/machines/adoption.effects.js';
 import { AdmissionEffects } from '../src/machines/admission.effects.js';
@@ -40,7 +40,7 @@ import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { RealmLooks } from '../src/realms/looks.effects.js';
 import type { IdentityProviders } from '../src/realms/realm.ports.js';
 import { RegisteredRealms } from '../src/realms/realms.effects.js';
-import { RealmJobs } from '../src/realms/verification.effects.js';
+import { RealmEffects } from '../src/realms/verification.effects.js';
 import { CurrentKeys } from '../src/resources/current.keys.effects.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
 import { ResourceSteps } from '../src/resources/resource.steps.effects.js';
@@ -54,7 +54,7 @@ import { HostsOfRotation } from '../src/ssh-keys/hosts.of.rotation.effects.js';
 import { RotatedKeys } from '../src/ssh-keys/rotated.keys.effects.js';
 import { infraService } from '../src/service.js';
 import { ProviderValidation } from '../src/validation/validation.effects.js';
-import { OrphanJobs, OrphansLog, type OfOrphan } from '../src/watch/orphans.effects.js';
+import { OrphanEffects, OrphansLog, type OfOrphan } from '../src/watch/orphans.effects.js';
 import { hostsThatSay } from './hosts.fixture.js';
 import type { MemoryLog } from './memory.log.js';
 
@@ -117,8 +117,8 @@ export interface InfraParts extends Parts {
 
 export interface Replica extends Pick<InfraParts, 'looks' | 'realms'> {
   readonly tasks: TaskRunner;
-  deliver(job: Job, context: JobContext): Promise<RequeueAfter | undefined>;
-  failed(job: Job, failure: JobFailure): Promise<void>;
+  deliver(task: QueuedTask, context: AttemptContext): Promise<RequeueAfter | undefined>;
+  failed(task: QueuedTask, failure: AttemptFailure): Promise<void>;
 }
 
 const NO_REPOSITORY: ChartRepository = {
@@ -154,7 +154,7 @@ export const infraParts = (shared: Shared, leases: TaskLeases): InfraParts => {
   const placement = new Placement(connections, offers, resources);
   const planned = new PlannedMachines(handle);
   const adoption = new Adoption(planned, secrets, hostsThatSay(problemsOfHosts));
-  const orphanJobs = new OrphanJobs(connections, planned, new OrphansLog(handle), clock);
+  const orphanEffects = new OrphanEffects(connections, planned, new OrphansLog(handle), clock);
   const admission = new AdmissionEffects(validation, placement, adoption);
   const userData = new UserData(secrets, clock, settings);
   const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock), userData);
@@ -162,14 +162,14 @@ export const infraParts = (shared: Shared, leases: TaskLeases): InfraParts => {
   const reservation = new ReservationEffects(connections);
   const keyPairs = new RotatedKeys(connections, resources, steps, sealed);
   const rotations = new SshKeysEffects(keyPairs, new HostsOfRotation(log, handle), clock);
-  const connectionJobs = new ConnectionJobs(connections, offers);
+  const connectionEffects = new ConnectionEffects(connections, offers);
   const connectionFailures = new ConnectionFailures(offers);
   const registeredRealms = new RegisteredRealms(log);
   const looks = new RealmLooks(shared.identityProviders ?? new Map(), secrets, handle, settings);
-  const realmJobs = new RealmJobs(registeredRealms, looks);
+  const realmEffects = new RealmEffects(registeredRealms, looks);
   const { repository = NO_REPOSITORY } = shared;
   const synchronization = new Synchronization(new Applications(log), repository, handle, new MemorySecrets());
-  const catalogueJobs = new CatalogueJobs(synchronization, clock, settings);
+  const catalogueEffects = new CatalogueEffects(synchronization, clock, settings);
   const identities = new IdentityEffects(registeredRealms, looks);
   const { names = new MemoryNames(), publish = PUBLISH } = shared;
   const publications = new PublicationEffects(names, secrets, opensshKeys, publish ?? undefined);
@@ -179,12 +179,12 @@ export const infraParts = (shared: Shared, leases: TaskLeases): InfraParts => {
     realms: registeredRealms,
     controllers: [
       ...[admission, creation, reservation, deletion, identities, publications, rotations],
-      ...[connectionJobs, orphanJobs, realmJobs, catalogueJobs],
+      ...[connectionEffects, orphanEffects, realmEffects, catalogueEffects],
     ],
-    failed: async (job, failure) => {
-      const { followUp } = job.data as TaskRef;
+    failed: async (task, failure) => {
+      const { followUp } = task.data;
       if (followUp?.type === 'VerifyConnection' || followUp?.type === 'AcceptHost')
-        await connectionFailures.record((followUp.data as OfOrphan).connection, job.cause, failure);
+        await connectionFailures.record((followUp.data as OfOrphan).connection, task.cause, failure);
     },
   };
 };
@@ -199,14 +199,14 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   return {
     ...parts,
     tasks,
-    deliver: async (job, context) => {
-      if (job.type === STATE_FACTS) return tasks.stateFacts(job);
-      const { policy, handle } = handlerOf(handlers, job.type);
-      return tasks.run(job, context, policy, handle);
+    deliver: async (task, context) => {
+      if (task.type === STATE_FACTS) return tasks.stateFacts(task);
+      const { policy, handle } = handlerOf(handlers, task.type);
+      return tasks.run(task, context, policy, handle);
     },
-    failed: async (job, failure) => {
-      await tasks.recordFailure(job, failure);
-      await parts.failed?.(job, failure);
+    failed: async (task, failure) => {
+      await tasks.recordFailure(task, failure);
+      await parts.failed?.(task, failure);
     },
   };
 };
@@ -219,7 +219,7 @@ export class Followers {
   constructor(private readonly log: MemoryLog) {}
 
   /** The tasks that became desired with the events since the last call, and still are. */
-  next(): readonly Asked[] {
+  next(): readonly QueuedTask[] {
     const events = this.log.events.slice(this.read);
     this.read = this.log.events.length;
     return this.followers.flatMap((follower) =>
@@ -228,12 +228,12 @@ export class Followers {
   }
 
   /** What is desired at the moment that each state waits for, as if its time had come. */
-  fireTimers(): readonly Asked[] {
+  fireTimers(): readonly QueuedTask[] {
     return this.followers.flatMap((follower) => follower.wake());
   }
 }
 
-export const contextOf = (attempt: number, signal: AbortSignal): JobContext => ({
+export const contextOf = (attempt: number, signal: AbortSignal): AttemptContext => ({
   attempt,
   signal,
 });

@@ -1,5 +1,5 @@
 import { CONNECTIONS_STREAM, ExternalFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
-import type { Job, RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import type { QueuedTask, RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import type { ProviderKind, ProviderOperation } from '../src/providers/provider.ports.js';
@@ -28,7 +28,7 @@ const WAIT_MS = 20 * 60_000;
 /** Tasks that are requeued with at least this delay wait until time passes. */
 const LONG_MS = 60_000;
 
-/** An in-memory service that runs one job after the other, for stories without random failures. */
+/** An in-memory service that runs one task after the other, for stories without random failures. */
 export class Story {
   readonly cloud = new FakeCloud();
   readonly realm = new FakeRealm();
@@ -42,13 +42,13 @@ export class Story {
   outageOf: ProviderOperation | undefined;
   /** A change that someone else makes at the provider just before it is called. */
   beforeCall: (operation: ProviderOperation) => void = () => undefined;
-  /** The types of finished jobs. */
+  /** The types of finished tasks. */
   readonly done: string[] = [];
   readonly leases = new MemoryLeases();
   private readonly processes = new Followers(this.log);
   private replica: Replica;
   private readonly startReplica: () => Replica;
-  private readonly requeued: Job[] = [];
+  private readonly requeued: QueuedTask[] = [];
   private aheadMs = 0;
 
   constructor(options: Pick<Shared, 'rowsAreBehind' | 'problemsOfHosts' | 'clock' | 'publish'> = {}) {
@@ -97,9 +97,9 @@ export class Story {
   /** Runs everything that follows from the log. */
   async settle(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const jobs = this.processes.next();
-      if (jobs.length === 0) return;
-      for (const asked of jobs) await this.work(asked);
+      const tasks = this.processes.next();
+      if (tasks.length === 0) return;
+      for (const asked of tasks) await this.work(asked);
     }
     throw new Error('it never ends');
   }
@@ -133,7 +133,7 @@ export class Story {
     return this.log.events.map(({ type }) => type);
   }
 
-  private async work(asked: Job): Promise<void> {
+  private async work(asked: QueuedTask): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const result = await this.replica.deliver(asked, contextOf(attempt, new AbortController().signal));
@@ -158,5 +158,5 @@ export class Story {
 }
 
 /** Realms and names are waited for. */
-const isLater = ({ type }: Job, { delayMs }: RequeueAfter): boolean =>
+const isLater = ({ type }: QueuedTask, { delayMs }: RequeueAfter): boolean =>
   delayMs >= LONG_MS || /(Identity|Endpoint)$/.test(type);

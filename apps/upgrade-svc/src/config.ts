@@ -39,7 +39,7 @@ const Environment = z.object({
     .max(1024 * 1024)
     .default(2304)
     .describe('A larger snapshot of etcd is not kept; the default is the default quota of etcd and some reserve'),
-  JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(64),
+  TASK_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(64),
 });
 
 /** The settings of this service besides those of every service; parsed once and frozen. */
@@ -60,7 +60,7 @@ export interface Settings {
   readonly hookAgainAfterMs: number;
   readonly snapshotsKept: number;
   readonly snapshotMaxBytes: number;
-  readonly jobConcurrency: number;
+  readonly taskConcurrency: number;
   /** How often a waiting job checks whether it is still desired. */
   readonly sliceMs: number;
 }
@@ -87,7 +87,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     hookAgainAfterMs: parsed.HOOK_RETRY_MIN_MS,
     snapshotsKept: parsed.ETCD_SNAPSHOTS_KEPT,
     snapshotMaxBytes: parsed.ETCD_SNAPSHOT_MAX_MIB * MIB,
-    jobConcurrency: parsed.JOB_CONCURRENCY,
+    taskConcurrency: parsed.TASK_CONCURRENCY,
     sliceMs: SLICE_MS,
   });
 };

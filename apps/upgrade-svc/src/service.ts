@@ -38,6 +38,6 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
       networkReconciler,
     ],
     migrations: [Nodes1790000000000],
-    jobConcurrency: settings.jobConcurrency,
+    taskConcurrency: settings.taskConcurrency,
     commitsWaitMs: COMMITS_WAIT_MS,
   });

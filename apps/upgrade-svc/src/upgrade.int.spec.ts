@@ -39,7 +39,6 @@ describe('upgrade-svc, two replicas', () => {
       DATABASE_URL: environment.databases['upgrade-svc'],
       FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
       LOG_LEVEL: 'error',
-      JOB_ACK_WAIT_MS: '1000',
     });
 
   const events = async (cluster = 'demo'): Promise<StoredEvent[]> => {

@@ -10,7 +10,8 @@ import {
 } from '@fairlead/contracts';
 import { majorityOf } from '@fairlead/domain';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
-import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
+import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
+import { Follower } from '@fairlead/event-sourcing/simulation';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { clusterRequested, machineOf, uid } from '../src/nodes/nodes.fixtures.js';
 import { remediation } from '../src/remediation/remediation.decider.js';
@@ -126,11 +127,11 @@ export class HealingWorld {
     entry.run();
   }
 
-  private enqueue(asked: Asked): void {
+  private enqueue(asked: QueuedTask): void {
     this.plan(this.between(0, 3 * SECOND), () => this.work(asked));
   }
 
-  /** The partition consumer: jobs are published before the commit, so a crash between them publishes them again. */
+  /** The partition consumer: tasks are published before the commit, so a crash between them publishes them again. */
   private read(): void {
     while (this.upSinceMs !== null && this.position < this.log.length) {
       const event = this.log[this.position];
@@ -147,7 +148,7 @@ export class HealingWorld {
     }
   }
 
-  private work(asked: Asked): void {
+  private work(asked: QueuedTask): void {
     if (this.upSinceMs === null) return this.enqueue(asked); // Redelivered once it is up.
     const { state } = this;
     const now = this.now > asked.data.now ? this.now : asked.data.now;
@@ -167,8 +168,8 @@ export class HealingWorld {
     }
   }
 
-  private confirm(job: Asked, node: string, now: string): void {
-    if (this.nodes.get(node)?.health === 'well') return this.plan(5 * SECOND, () => this.work(job));
+  private confirm(task: QueuedTask, node: string, now: string): void {
+    if (this.nodes.get(node)?.health === 'well') return this.plan(5 * SECOND, () => this.work(task));
     const decided = remediation.decide(this.state, {
       type: 'RequestRemediation',
       data: { uid, node: node as never, now },

@@ -4,7 +4,7 @@ import type { AnyRolloutTask, CheckGates, EmptyNode, ReleaseNode } from '../src/
 import { c8QuorumWithout } from '../src/rules/control-plane.rules.js';
 import { changeNode, cp, etcdOf, type Model, type ModelNode, nodesOf, UID } from './model.js';
 
-/** The next change of a job, and the facts to record. `wait`: it cannot continue yet. */
+/** The next change of a task, and the facts to record. `wait`: it cannot continue yet. */
 export interface Effect {
   readonly model: Model;
   readonly facts: readonly EffectFact[];
@@ -92,11 +92,18 @@ const gateFails = (model: Model, gate: string, { node, software, excused, stage 
 
 const idsOf = ({ uid, upgradeId }: AnyRolloutTask) => ({ uid, upgradeId });
 
-const checkGates = (model: Model, job: CheckGates): Effect => {
-  const [gate] = job.gates;
+const checkGates = (model: Model, task: CheckGates): Effect => {
+  const [gate] = task.gates;
   if (gate === undefined) return nothing(model);
-  const data = { ...idsOf(job), operation: job.operation, stage: job.stage, gate, rule: 'C1', node: job.node ?? null };
-  const message = gateFails(model, gate, job);
+  const data = {
+    ...idsOf(task),
+    operation: task.operation,
+    stage: task.stage,
+    gate,
+    rule: 'C1',
+    node: task.node ?? null,
+  };
+  const message = gateFails(model, gate, task);
   if (message !== undefined)
     return waits(model, message, { type: 'GateFailed', data: { ...data, facts: {}, message } });
   const facts = gate === 'etcd-leader' ? { leader: model.leader } : {};
@@ -104,47 +111,47 @@ const checkGates = (model: Model, job: CheckGates): Effect => {
 };
 
 /** One step at a time, so that a crash is possible after each. */
-const emptyNode = (model: Model, job: EmptyNode): Effect => {
-  const node = model.nodes[job.node];
+const emptyNode = (model: Model, task: EmptyNode): Effect => {
+  const node = model.nodes[task.node];
   if (node === undefined) return nothing(model);
-  const data = { ...idsOf(job), operation: job.operation, node: job.node };
-  if (job.drain && job.since === null) {
-    const byPlan = !node.cordoned || node.cordonedBy === job.upgradeId;
-    const cordoned = changeNode(model, job.node, {
+  const data = { ...idsOf(task), operation: task.operation, node: task.node };
+  if (task.drain && task.since === null) {
+    const byPlan = !node.cordoned || node.cordonedBy === task.upgradeId;
+    const cordoned = changeNode(model, task.node, {
       cordoned: true,
-      cordonedBy: byPlan ? job.upgradeId : node.cordonedBy,
+      cordonedBy: byPlan ? task.upgradeId : node.cordonedBy,
     });
     return effect(cordoned, { type: 'NodeCordoned', data: { ...data, byPlan } });
   }
-  if (job.moveEtcdLeader !== null) {
-    const to = model.leader === job.node || model.leader === null ? job.moveEtcdLeader : model.leader;
+  if (task.moveEtcdLeader !== null) {
+    const to = model.leader === task.node || model.leader === null ? task.moveEtcdLeader : model.leader;
     return effect({ ...model, leader: to }, { type: 'EtcdLeaderMoved', data: { ...data, to } });
   }
-  const emptied = { ...data, evictedPods: job.drain ? 3 : 0, forcedPods: 0, tookMs: 0 };
-  if (job.drain && model.kept.includes(job.node)) {
-    const pods = [`shop/web-${job.node}`];
+  const emptied = { ...data, evictedPods: task.drain ? 3 : 0, forcedPods: 0, tookMs: 0 };
+  if (task.drain && model.kept.includes(task.node)) {
+    const pods = [`shop/web-${task.node}`];
     const message = "Cannot evict pod as it would violate the pod's disruption budget.";
     return waits(model, message, { type: 'EvictionRefused', data: { ...data, budget: 'shop/web', pods, message } });
   }
-  return effect(changeNode(model, job.node, { emptied: job.drain }), { type: 'NodeEmptied', data: emptied });
+  return effect(changeNode(model, task.node, { emptied: task.drain }), { type: 'NodeEmptied', data: emptied });
 };
 
-const releaseNode = (model: Model, job: ReleaseNode): Effect => {
-  const node = model.nodes[job.node];
+const releaseNode = (model: Model, task: ReleaseNode): Effect => {
+  const node = model.nodes[task.node];
   if (node === undefined) return nothing(model);
-  const data = { ...idsOf(job), operation: job.operation, node: job.node };
-  if (job.uncordon) {
-    const isOurs = node.cordonedBy === job.upgradeId;
-    const after = isOurs ? changeNode(model, job.node, { cordoned: false, cordonedBy: null, emptied: false }) : model;
+  const data = { ...idsOf(task), operation: task.operation, node: task.node };
+  if (task.uncordon) {
+    const isOurs = node.cordonedBy === task.upgradeId;
+    const after = isOurs ? changeNode(model, task.node, { cordoned: false, cordonedBy: null, emptied: false }) : model;
     return effect(after, { type: 'NodeUncordoned', data });
   }
-  if (job.unmark)
+  if (task.unmark)
     return effect(
-      { ...model, marked: model.marked.filter((name) => name !== job.node) },
-      { type: 'NodesUnmarked', data: { ...idsOf(job), nodes: [job.node] } },
+      { ...model, marked: model.marked.filter((name) => name !== task.node) },
+      { type: 'NodesUnmarked', data: { ...idsOf(task), nodes: [task.node] } },
     );
-  const set = setDesired(model, job.node, { software: job.software, allowed: false, change: null, stage: null });
-  return { ...set, facts: [{ type: 'UpgradeWithdrawn', data: { ...data, leftFailed: job.leftFailed } }] };
+  const set = setDesired(model, task.node, { software: task.software, allowed: false, change: null, stage: null });
+  return { ...set, facts: [{ type: 'UpgradeWithdrawn', data: { ...data, leftFailed: task.leftFailed } }] };
 };
 
 const forEach = (model: Model, names: readonly NodeName[], act: (before: Model, name: NodeName) => Effect): Effect =>
@@ -165,25 +172,25 @@ const desiredOf = ({ desired: { software, allowed, change, stage } }: ModelNode)
   stage,
 });
 
-/** The effect of a job; repeating it changes nothing. */
-export const effectOf = (model: Model, job: AnyRolloutTask): Effect => {
-  switch (job.type) {
+/** The effect of a task; repeating it changes nothing. */
+export const effectOf = (model: Model, task: AnyRolloutTask): Effect => {
+  switch (task.type) {
     case 'CheckGates':
-      return checkGates(model, job);
+      return checkGates(model, task);
     case 'EmptyNode':
-      return emptyNode(model, job);
+      return emptyNode(model, task);
     case 'ReleaseNode':
-      return releaseNode(model, job);
+      return releaseNode(model, task);
     case 'ChangeNode':
-      return setDesired(model, job.node, { software: job.software, allowed: true, change: job.change, stage: null });
+      return setDesired(model, task.node, { software: task.software, allowed: true, change: task.change, stage: null });
     case 'StageNodes':
-      return forEach(model, job.nodes, (before, name) => {
+      return forEach(model, task.nodes, (before, name) => {
         const { software, allowed, change } = before.nodes[name]?.desired ?? {
           software: {},
           allowed: false,
           change: null,
         };
-        return setDesired(before, name, { software, allowed, change, stage: job.stage });
+        return setDesired(before, name, { software, allowed, change, stage: task.stage });
       });
     case 'TakeSnapshot':
       return effect(
@@ -191,8 +198,8 @@ export const effectOf = (model: Model, job: AnyRolloutTask): Effect => {
         {
           type: 'EtcdSnapshotTaken',
           data: {
-            ...idsOf(job),
-            operation: job.operation,
+            ...idsOf(task),
+            operation: task.operation,
             requestId: null,
             snapshot: `demo-${model.snapshots + 1}`,
             node: model.leader ?? cp(1),
@@ -206,29 +213,29 @@ export const effectOf = (model: Model, job: AnyRolloutTask): Effect => {
       );
     case 'MarkWorkers':
       return effect(
-        { ...model, marked: [...job.nodes] },
-        { type: 'NodesMarked', data: { ...idsOf(job), operation: job.operation, nodes: [...job.nodes] } },
+        { ...model, marked: [...task.nodes] },
+        { type: 'NodesMarked', data: { ...idsOf(task), operation: task.operation, nodes: [...task.nodes] } },
       );
     case 'UnmarkWorkers':
       return effect(
-        { ...model, marked: model.marked.filter((name) => !job.nodes.includes(name)) },
-        { type: 'NodesUnmarked', data: { ...idsOf(job), nodes: [...job.nodes] } },
+        { ...model, marked: model.marked.filter((name) => !task.nodes.includes(name)) },
+        { type: 'NodesUnmarked', data: { ...idsOf(task), nodes: [...task.nodes] } },
       );
     case 'BeginProbes':
-      return forEach(model, job.nodes, (before, name) => withProbes(before, name, job.probes));
+      return forEach(model, task.nodes, (before, name) => withProbes(before, name, task.probes));
     case 'EndProbes':
-      return forEach(model, job.nodes, (before, name) => withProbes(before, name, []));
+      return forEach(model, task.nodes, (before, name) => withProbes(before, name, []));
     case 'UpgradeAddons':
       return effect(
-        { ...model, proxy: job.kubernetes?.slice(1) ?? model.proxy },
+        { ...model, proxy: task.kubernetes?.slice(1) ?? model.proxy },
         {
           type: 'AddonsUpgraded',
-          data: { ...idsOf(job), operation: job.operation, addons: { 'kube-proxy': job.kubernetes ?? 'as it was' } },
+          data: { ...idsOf(task), operation: task.operation, addons: { 'kube-proxy': task.kubernetes ?? 'as it was' } },
         },
       );
     case 'ReplaceNodes': {
-      const { operation, requestId, pool, nodes, version, software } = job;
-      const data = { ...idsOf(job), operation, requestId, pool, nodes: [...nodes], version, software };
+      const { operation, requestId, pool, nodes, version, software } = task;
+      const data = { ...idsOf(task), operation, requestId, pool, nodes: [...nodes], version, software };
       return effect(model, { type: 'PoolReplacementRequested', data });
     }
     case 'CallHook': // Called by the simulation, which has the answers.

@@ -92,7 +92,6 @@ const environmentOf = (environment: TestEnvironment, folder: string, more: RigOp
   FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
   LOG_LEVEL: 'warn',
   PORT: '0',
-  JOB_ACK_WAIT_MS: '1000',
   UPGRADE_PASS_INTERVAL_MS: '50',
   UPGRADE_LEASE_INTERVAL_MS: '2100',
   ...more,

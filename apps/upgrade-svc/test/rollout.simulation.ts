@@ -1,7 +1,8 @@
 import { isRefusal, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { hookFactOf, hookOutcomeOf, hookRequestOf, nextCall, sentenceOfEvent, type HookReply } from '@fairlead/domain';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
-import { Follower, type Asked } from '@fairlead/event-sourcing/simulation';
+import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
+import { Follower } from '@fairlead/event-sourcing/simulation';
 import { seededRandom } from '@fairlead/testing';
 import { planHash } from '../src/plan/plan.hash.js';
 import { checkUpgrade } from '../src/rollout/check.planner.js';
@@ -167,7 +168,7 @@ export class RolloutSimulation {
     return this.follower.known().state;
   }
 
-  private enqueue(asked: Asked): void {
+  private enqueue(asked: QueuedTask): void {
     const { type } = asked;
     this.at(this.takes(type === 'TakeSnapshot' ? 4 : 0.1), type, () => this.deliver(asked, 1));
     if (this.random() < this.troubles.twin)
@@ -197,7 +198,7 @@ export class RolloutSimulation {
     for (const fact of outcome) this.append('rollout', fact);
   }
 
-  private deliver(queued: Asked, attempt: number): void {
+  private deliver(queued: QueuedTask, attempt: number): void {
     const { type } = queued;
     if (type === STATE_FACTS) {
       this.stated(this.follower.facts(this.now));
@@ -218,7 +219,7 @@ export class RolloutSimulation {
     else this.work(queued, task, attempt);
   }
 
-  private check(queued: Asked): void {
+  private check(queued: QueuedTask): void {
     const view = this.state.status === 'known' ? rolloutView(this.state) : null;
     if (view === null) return;
     const { id } = view.upgrade;
@@ -234,7 +235,7 @@ export class RolloutSimulation {
   }
 
   /** What the handler does, with scripted replies; a crash between the call and its record loses the reply. */
-  private callHook(queued: Asked, task: CallHook): void {
+  private callHook(queued: QueuedTask, task: CallHook): void {
     const { uid, upgradeId, point, node, during, hook, attempt } = task;
     const moment = { point, ...(node && { node }), ...(during && { operation: during }) };
     const call = this.state.status === 'known' ? nextCall(this.state.hooks, moment)?.call : undefined;
@@ -252,7 +253,7 @@ export class RolloutSimulation {
   }
 
   private fail(
-    queued: Asked,
+    queued: QueuedTask,
     task: AnyRolloutTask,
     { attempt, message }: { readonly attempt: number; readonly message: string },
   ): void {
@@ -275,7 +276,7 @@ export class RolloutSimulation {
   };
 
   /** One step of the effect; then the next, until nothing of the task is desired any more. */
-  private work(queued: Asked, task: AnyRolloutTask, attempt: number): void {
+  private work(queued: QueuedTask, task: AnyRolloutTask, attempt: number): void {
     const again = (seconds: number): void =>
       this.at(this.takes(seconds), task.type, () => this.deliver(queued, attempt));
     if (this.random() < this.troubles.crash) {
@@ -298,7 +299,7 @@ export class RolloutSimulation {
       again(RolloutSimulation.SECONDS[task.type] ?? 0.2);
   }
 
-  private isStillDesired(asked: Asked): boolean {
+  private isStillDesired(asked: QueuedTask): boolean {
     return this.follower.taskOf(asked, this.now) !== undefined;
   }
 

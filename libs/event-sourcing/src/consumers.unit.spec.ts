@@ -1,6 +1,6 @@
 import type { ClusterUid, Fact, NodeName } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { advance, cancelTimer, job, timer, type Process } from './process.js';
+import { advance, cancelTimer, taskReaction, timer, type Process } from './process.js';
 import { project, type Projection } from './projection.js';
 import { stored } from './spec.js';
 import { lift } from './upcast.js';
@@ -67,7 +67,9 @@ const counting: Process<{ readonly count: number }> = {
   initial: { count: 0 },
   evolve: (state, event) => (event.type === 'ClusterDeleted' ? undefined : { count: state.count + 1 }),
   react: ({ count }, event) =>
-    event.type === 'ClusterDeleted' ? [cancelTimer('t')] : [job('Count', { count }), timer('t', event.meta.time)],
+    event.type === 'ClusterDeleted'
+      ? [cancelTimer('t')]
+      : [taskReaction('Count', { count }), timer('t', event.meta.time)],
   woken: (state) => state,
   ended: (state) => state,
 };
@@ -80,9 +82,9 @@ describe('a process', () => {
     ]);
     expect(states.get('default/a')?.state).toEqual({ count: 7 });
     expect(reactions.map(({ reaction, event, index }) => [reaction.kind, event.meta.id, index])).toEqual([
-      ['job', 'event-1', 0],
+      ['task', 'event-1', 0],
       ['timer', 'event-1', 1],
-      ['job', 'event-2', 0],
+      ['task', 'event-2', 0],
       ['timer', 'event-2', 1],
     ]);
   });

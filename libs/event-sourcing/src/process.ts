@@ -6,8 +6,8 @@ export type JsonObject = { readonly [key: string]: unknown };
 /**
  * A task that became desired. The state contains it too, so nothing must be queued beyond the lifetime of this process.
  */
-export interface JobReaction {
-  readonly kind: 'job';
+export interface TaskReaction {
+  readonly kind: 'task';
   readonly type: string;
   readonly data: JsonObject;
 }
@@ -25,7 +25,7 @@ export interface CancelTimerReaction {
   readonly key: string;
 }
 
-export type Reaction = JobReaction | TimerReaction | CancelTimerReaction;
+export type Reaction = TaskReaction | TimerReaction | CancelTimerReaction;
 
 /** A due timer, and the event that set it. */
 export interface Wake {
@@ -54,7 +54,7 @@ export interface Process<State> {
   ended(state: State, task: JsonObject): State | undefined;
 }
 
-export const job = (type: string, data: JsonObject): JobReaction => ({ kind: 'job', type, data });
+export const taskReaction = (type: string, data: JsonObject): TaskReaction => ({ kind: 'task', type, data });
 export const timer = (key: string, dueAt: string, data: JsonObject = {}): TimerReaction => ({
   kind: 'timer',
   key,

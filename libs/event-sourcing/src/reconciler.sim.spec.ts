@@ -2,8 +2,8 @@ import { ExternalFailure, type ClusterUid, type Fact, type NodeName, type Stored
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Command, Decider } from './decider.js';
 import { makeHandle, type Handle } from './handle.js';
-import type { Job, JobContext, RequeueAfter } from './jetstream/decorators.js';
-import { jobOfTask } from './jetstream/task.job.js';
+import type { QueuedTask, AttemptContext, RequeueAfter } from './jetstream/decorators.js';
+import { queuedTaskOf } from './jetstream/queued.task.js';
 import { processConsumer } from './jetstream/consumers.js';
 import { TaskRunner, type TaskContext } from './jetstream/task.runner.js';
 import { MemoryLeases } from './memory.leases.js';
@@ -125,7 +125,7 @@ interface Replica {
 }
 
 interface Delivery {
-  readonly job: Job;
+  readonly queued: QueuedTask;
   readonly failures: number;
 }
 
@@ -136,7 +136,7 @@ interface Working extends Delivery {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Two replicas of a service over one log, one queue and one table of leases, in a seeded order. Jobs arrive late, twice
+ * Two replicas of a service over one log, one queue and one table of leases, in a seeded order. Tasks arrive late, twice
  * and in any order; replicas die and lose their leases during tasks; a user changes the desired state meanwhile.
  */
 class Service {
@@ -255,26 +255,26 @@ class Service {
     this.position += 1;
     const changed = states.get('default/demo');
     if (changed !== undefined) this.known = changed.state;
-    for (const job of this.desired()) if (!this.offered.has(job.id)) this.offer(job);
+    for (const queued of this.desired()) if (!this.offered.has(queued.id)) this.offer(queued);
     // Only one replica has the consumer.
     this.replicas[0]?.runner.noticed(processConsumer(joining), 'default/demo', this.known);
   }
 
-  private desired(): readonly Job[] {
+  private desired(): readonly QueuedTask[] {
     if (this.known === undefined) return [];
     const at = { service: 'sim', process: this.process.name, clusterKey: 'default/demo' };
-    return tasksInState(joining, this.known).map(({ origin, reaction }) => jobOfTask(at, origin, reaction));
+    return tasksInState(joining, this.known).map(({ origin, reaction }) => queuedTaskOf(at, origin, reaction));
   }
 
-  private offer(job: Job): void {
-    this.offered.add(job.id);
-    this.queue.push({ job, failures: this.failures.get(job.id) ?? 0 });
+  private offer(queued: QueuedTask): void {
+    this.offered.add(queued.id);
+    this.queue.push({ queued, failures: this.failures.get(queued.id) ?? 0 });
   }
 
   /** The replica with the tasks has ended: its successor creates them again from the state of the cluster. */
   private restore(): void {
     this.queue = [];
-    for (const job of this.desired()) if ((this.failures.get(job.id) ?? 0) < ATTEMPTS_MAX) this.offer(job);
+    for (const queued of this.desired()) if ((this.failures.get(queued.id) ?? 0) < ATTEMPTS_MAX) this.offer(queued);
   }
 
   private deliver(): void {
@@ -295,33 +295,39 @@ class Service {
       });
   }
 
-  /** Like the job worker. Returns what must be delivered again. */
-  private async work({ job, failures, replica }: Working): Promise<Delivery | undefined> {
+  /** Like the queued worker. Returns what must be delivered again. */
+  private async work({ queued, failures, replica }: Working): Promise<Delivery | undefined> {
     const signal = new AbortController().signal;
-    const context: JobContext = {
+    const context: AttemptContext = {
       attempt: failures + 1,
       signal,
     };
     try {
       const result =
-        job.type === STATE_FACTS
-          ? await replica.runner.stateFacts(job)
-          : await replica.runner.run(job, context, {}, (task) => this.join(task as TaskContext<Nodes>, job, replica));
-      return result === undefined ? undefined : { job, failures };
+        queued.type === STATE_FACTS
+          ? await replica.runner.stateFacts(queued)
+          : await replica.runner.run(queued, context, {}, (task) =>
+              this.join(task as TaskContext<Nodes>, queued, replica),
+            );
+      return result === undefined ? undefined : { queued, failures };
     } catch (error) {
       if (!(error instanceof ExternalFailure)) throw error;
       const isLast = failures + 1 >= ATTEMPTS_MAX;
       const nextAttemptAt = isLast ? null : '2026-01-01T01:00:00.000Z';
       const failure = { cause: error.toCause(), attempt: failures + 1, attemptsMax: ATTEMPTS_MAX, nextAttemptAt };
-      await replica.runner.recordFailure(job, failure);
-      this.failures.set(job.id, failures + 1);
-      return isLast ? undefined : { job, failures: failures + 1 };
+      await replica.runner.recordFailure(queued, failure);
+      this.failures.set(queued.id, failures + 1);
+      return isLast ? undefined : { queued, failures: failures + 1 };
     }
   }
 
-  private async join(task: TaskContext<Nodes>, job: Job, replica: Replica): Promise<RequeueAfter | undefined> {
+  private async join(
+    task: TaskContext<Nodes>,
+    queued: QueuedTask,
+    replica: Replica,
+  ): Promise<RequeueAfter | undefined> {
     const node = task.data['node'] as NodeName;
-    this.began(task, job);
+    this.began(task, queued);
     const here = { replica, isLost: false };
     this.active.set(task.key, here);
     try {
@@ -339,8 +345,8 @@ class Service {
     }
   }
 
-  private began(task: TaskContext<Nodes>, job: Job): void {
-    const { generation } = job.data as TaskRef;
+  private began(task: TaskContext<Nodes>, queued: QueuedTask): void {
+    const { generation } = queued.data as TaskRef;
     const node = task.data['node'] as NodeName;
     if (task.state.isPaused) this.violations.push(`${task.key} begins while the cluster is paused`);
     if (this.active.has(task.key)) this.violations.push(`${task.key} runs twice at the same time`);

@@ -3,9 +3,9 @@ import { pauseAfter } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from './decider.js';
 import {
   cancelTimer,
-  job,
+  taskReaction,
   timer,
-  type JobReaction,
+  type TaskReaction,
   type JsonObject,
   type Process,
   type Reaction,
@@ -234,10 +234,10 @@ const publish = (
   generation: string,
   { type, key, followUp, ...asked }: TaskName & Pick<TaskRef, 'followUp'>,
   { seq, now }: TaskOrigin,
-): JobReaction => {
+): TaskReaction => {
   const at = { reconciler: reconciler.name, key, seq, now, ...admissionOf(asked) };
   const ref: TaskRef = followUp === undefined ? { ...at, generation } : { ...at, generation: '', followUp };
-  return job(type, ref);
+  return taskReaction(type, ref);
 };
 
 const dueFacts = <State, F extends Fact>(
@@ -348,7 +348,7 @@ export type TasksInState = Pick<Reconciled<unknown>, 'origins' | 'generation' | 
 export const tasksInState = (
   { name }: { readonly name: string },
   { origins, generation }: TasksInState,
-): readonly { readonly key: string; readonly origin: Origin; readonly reaction: JobReaction }[] =>
+): readonly { readonly key: string; readonly origin: Origin; readonly reaction: TaskReaction }[] =>
   Object.entries(origins).map(([key, origin]) => ({
     key,
     origin,
@@ -369,7 +369,7 @@ const woken = <State>(
     occasion: { seq: before.seq, now, eventId, correlationId },
   });
   // The fired timer no longer exists.
-  const tasks = after.reactions.filter(({ kind }) => kind === 'job');
+  const tasks = after.reactions.filter(({ kind }) => kind === 'task');
   return { ...after, reactions: [...tasks, ...(after.wakeAt === null ? [] : [timer(WAKE, after.wakeAt)])] };
 };
 

@@ -1,4 +1,4 @@
-export { Follower, type TaskJob as Asked } from './simulation/follower.js';
+export { Follower } from './simulation/follower.js';
 export { handlerOf, handlersOf } from './simulation/handlers.js';
 export { Program, type Parts } from './simulation/program.js';
 export { Simulation, type Passage } from './simulation/simulation.js';

@@ -17,7 +17,7 @@ class Nothing {}
 const definition = defineService({
   name: 'infra-svc',
   module: Nothing,
-  jobConcurrency: 1,
+  taskConcurrency: 1,
 });
 
 const folder = newFolder('database-tls');

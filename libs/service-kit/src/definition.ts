@@ -18,7 +18,7 @@ export interface ServiceDefinition {
   /** TypeORM migrations of the service's own tables; the kit adds those of the kernel. */
   readonly migrations: readonly Type<MigrationInterface>[];
   /** Maximum concurrent tasks per replica. */
-  readonly jobConcurrency: number;
+  readonly taskConcurrency: number;
   /** Maximum concurrent tasks per concurrency group (see Task.groups). Absent: the service's tasks have no groups. */
   readonly groupLimit?: number;
   /**
@@ -34,7 +34,7 @@ export interface ServiceDefinition {
   readonly configureHttp?: (app: NestExpressApplication) => void | Promise<void>;
 }
 
-type Parts = Pick<ServiceDefinition, 'name' | 'module' | 'jobConcurrency'> & Partial<ServiceDefinition>;
+type Parts = Pick<ServiceDefinition, 'name' | 'module' | 'taskConcurrency'> & Partial<ServiceDefinition>;
 
 /** A service definition with defaults for everything that `parts` omits. */
 export const defineService = (parts: Parts): ServiceDefinition => ({

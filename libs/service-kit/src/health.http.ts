@@ -1,7 +1,7 @@
 import { wordsOf } from '@fairlead/contracts';
 import { Controller, Get, HttpStatus, Inject, Res } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { JobsProgress, NATS } from '@fairlead/event-sourcing/jetstream';
+import { TasksProgress, NATS } from '@fairlead/event-sourcing/jetstream';
 import type { DataSource } from 'typeorm';
 import { Alarms } from './alarms.js';
 import { LogProgress } from './log.progress.js';
@@ -18,7 +18,7 @@ interface HttpResponse {
 @Controller()
 export class HealthHttp {
   @Inject(Alarms) private readonly alarms!: Alarms;
-  @Inject(JobsProgress) private readonly jobs!: JobsProgress;
+  @Inject(TasksProgress) private readonly jobs!: TasksProgress;
 
   constructor(
     @Inject(NATS) private readonly nats: NatsConnection,

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { JobsProgress, NATS } from '@fairlead/event-sourcing/jetstream';
+import { TasksProgress, NATS } from '@fairlead/event-sourcing/jetstream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Module, type INestApplication } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -14,7 +14,7 @@ const PLACES = 2;
 
 describe('the health of a service, over HTTP', () => {
   let nowMs = 0;
-  const jobs = new JobsProgress(() => nowMs);
+  const jobs = new TasksProgress(() => nowMs);
   let app: INestApplication;
   let base = '';
 
@@ -28,7 +28,7 @@ describe('the health of a service, over HTTP', () => {
     @Module({
       controllers: [HealthHttp],
       providers: [
-        { provide: JobsProgress, useValue: jobs },
+        { provide: TasksProgress, useValue: jobs },
         { provide: NATS, useValue: { flush: () => Promise.resolve() } },
         { provide: DATABASE, useValue: { query: () => Promise.resolve() } },
         { provide: LogProgress, useValue: { report: () => 'ok' } },

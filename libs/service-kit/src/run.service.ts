@@ -9,7 +9,7 @@ import {
   JetStreamStore,
   JetStreamStrategy,
   FOLLOW_UP_FAILURES,
-  JobsProgress,
+  TasksProgress,
   makeHandle,
   makeTail,
   NATS,
@@ -108,7 +108,7 @@ interface World extends Connections {
   readonly leases: PostgresLeases;
   readonly metrics: ServiceMetrics;
   readonly signs: ServiceLiveness;
-  readonly progress: JobsProgress;
+  readonly progress: TasksProgress;
   readonly ownership: LogOwnership;
 }
 
@@ -139,7 +139,7 @@ const providersOf = (
     { provide: TASK_LEASES, useValue: leases },
     { provide: METRICS, useValue: metrics },
     { provide: ServiceLiveness, useValue: signs },
-    { provide: JobsProgress, useValue: progress },
+    { provide: TasksProgress, useValue: progress },
     { provide: LogOwnership, useValue: ownership },
     { provide: Alarms, useValue: new Alarms() },
     { provide: LogProgress, useValue: new LogProgress(partitions, config.stallAfterMs) },
@@ -236,7 +236,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     leases: new PostgresLeases(pool, new Logger('leases')),
     metrics: new ServiceMetrics(definition.name, (words) => metricsLog.warn(words)),
     signs: new ServiceLiveness(nc, definition.name),
-    progress: new JobsProgress(() => performance.now()),
+    progress: new TasksProgress(() => performance.now()),
     ownership: new LogOwnership(nc, definition.answersReads === true ? whileReadable : whileHeld),
   };
   for (const gauge of logGauges({ database, partitions: world.partitions })) world.metrics.addGauge(gauge);
@@ -305,8 +305,8 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       commitsWaitMs: definition.commitsWaitMs,
       progress: world.progress,
       recordFollowUpFailure: failuresOf(app),
-      jobConcurrency: definition.jobConcurrency,
-      groupLimit: definition.groupLimit ?? definition.jobConcurrency,
+      taskConcurrency: definition.taskConcurrency,
+      groupLimit: definition.groupLimit ?? definition.taskConcurrency,
       log: new Logger('partitions'),
       meter: world.metrics,
     },

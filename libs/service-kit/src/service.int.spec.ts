@@ -34,7 +34,7 @@ import {
   POSITIONS,
   TAIL,
   type Handle,
-  type JobFailure,
+  type AttemptFailure,
   type Positions,
   type Tail,
   type TaskOf,
@@ -116,7 +116,7 @@ const flow: Reconciler<Flow> = {
 
 const seen = {
   jobs: [] as string[],
-  failures: [] as JobFailure[],
+  failures: [] as AttemptFailure[],
   events: [] as StoredEvent[],
   woken: [] as string[],
   /** The cluster whose events the handler rejects. */
@@ -153,7 +153,7 @@ class Effects {
   providers: [
     {
       provide: FOLLOW_UP_FAILURES,
-      useValue: async (_followUp: unknown, _cause: unknown, failure: JobFailure) => {
+      useValue: async (_followUp: unknown, _cause: unknown, failure: AttemptFailure) => {
         seen.failures.push(failure);
       },
     },
@@ -177,7 +177,7 @@ const definition = defineService({
   projections: [log],
   reconcilers: [flow as AnyReconciler],
   migrations: [LogTable1],
-  jobConcurrency: 4,
+  taskConcurrency: 4,
 });
 
 describe('a service on the kit', () => {
@@ -387,8 +387,8 @@ describe('a service on the kit', () => {
     expect(type).toMatch(/^text\/plain;.* version=0\.0\.4/);
     expect(body).toMatch(/^fairlead_event_age_seconds_count\{[^}]*\} \d+$/m);
     expect(body).not.toMatch(/^fairlead_event_age_seconds_count\{[^}]*\} 0$/m);
-    expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="done"\} [1-9]/m);
-    expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="buried"\} 1$/m);
+    expect(body).toMatch(/^fairlead_task_duration_seconds_count\{[^}]*outcome="done"\} [1-9]/m);
+    expect(body).toMatch(/^fairlead_task_duration_seconds_count\{[^}]*outcome="buried"\} 1$/m);
     expect(body).toMatch(/^fairlead_tasks\{state="waiting",[^}]*\} 0$/m);
     expect(body).toMatch(/^process_resident_memory_bytes\{[^}]*\} \d+$/m);
   });

@@ -33,7 +33,7 @@ const FENCED: HandoverRecord = {
 const definition = defineService({
   name: 'infra-svc',
   module: Empty,
-  jobConcurrency: 1,
+  taskConcurrency: 1,
 });
 
 describe('a service that starts', () => {

@@ -95,7 +95,7 @@ const definition = defineService({
   projections: [said],
   reconcilers: [timers as AnyReconciler],
   migrations: [SaidTable1],
-  jobConcurrency: 1,
+  taskConcurrency: 1,
 });
 
 /** Names of clusters that share a partition, so that each could block the others. */

@@ -40,7 +40,7 @@ const NOW = '2026-01-01T00:00:59.000Z';
 
 const say = (reaction: Reaction): string => {
   switch (reaction.kind) {
-    case 'job':
+    case 'task':
       return String(reaction.data['key']).replace('/', ' ');
     case 'timer':
       return `timer ${reaction.key} ${reaction.dueAt}`;
@@ -61,19 +61,19 @@ const after = (...facts: readonly Fact[]) => {
     state,
     reactions: changes.reactions.map(({ reaction }) => reaction),
     last: changes.reactions.filter(({ event }) => event.meta.seq === facts.length).map(({ reaction }) => say(reaction)),
-    jobs: changes.reactions
+    tasks: changes.reactions
       .map(({ reaction }) => reaction)
-      .filter(({ kind }) => kind === 'job')
+      .filter(({ kind }) => kind === 'task')
       .map(say),
     poisons: changes.poisons,
   };
 };
 
 it('publishes every step of a cluster once', () => {
-  const { jobs, poisons } = after(...wholeCluster());
+  const { tasks, poisons } = after(...wholeCluster());
   const five = [cp(1), cp(2), cp(3), w(1), w(2)];
   expect(poisons).toEqual([]);
-  expect([...jobs].sort()).toEqual(
+  expect([...tasks].sort()).toEqual(
     [
       ...five.map((node) => `BootstrapHost ${node}`),
       ...five.map((node) => `VerifyNode ${node}`),
@@ -89,11 +89,11 @@ it('publishes every step of a cluster once', () => {
   );
 });
 
-it('identifies each job by its task: generation and key', () => {
+it('identifies each task: generation and key', () => {
   const { reactions } = after(requested(1, 0), created(machinesOf(1, 0)), desired(cp(1)));
   expect(reactions).toEqual([
     {
-      kind: 'job',
+      kind: 'task',
       type: 'BootstrapHost',
       data: {
         reconciler: 'bootstrap',
@@ -138,7 +138,7 @@ it('publishes steps in progress again after a retry if infra-svc failed', () => 
 it('prepares more hosts as the previous ones finish', () => {
   const many = Array.from({ length: 21 }, (_, index) => w(100 + index));
   const facts = [requested(1, 21), created([...many.map((name) => machine(name))]), ...many.map(desired)];
-  expect(after(...facts).jobs).toHaveLength(20);
+  expect(after(...facts).tasks).toHaveLength(20);
   expect(after(...facts, reached(w(100)), agentStarted(w(100))).last).toContain(`BootstrapHost ${w(120)}`);
 });
 
@@ -180,7 +180,7 @@ describe('waiting for agents and nodes', () => {
     const { state } = after(...begun, trouble);
     const dueAt = '2026-01-01T00:01:06.000Z';
     expect(flow.woken(state!, { now: dueAt, eventId: 'e', correlationId: 'c' }).reactions).toMatchObject([
-      { kind: 'job', type: 'StateFacts' },
+      { kind: 'task', type: 'StateFacts' },
     ]);
     expect(reconciler.facts?.(state!.state, dueAt)).toMatchObject([
       {

@@ -18,7 +18,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
   /** How often a renewal was attempted. */
   const attempts = async (): Promise<number> => {
     const { body } = await gateway.ask<string>('GET', '/metrics', { token: null });
-    const counts = body.matchAll(/^fairlead_job_duration_seconds_count\{[^}]*RenewCertificates[^}]*\} (\d+)$/gmu);
+    const counts = body.matchAll(/^fairlead_task_duration_seconds_count\{[^}]*RenewCertificates[^}]*\} (\d+)$/gmu);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
   const ends = async (node: string, days: number): Promise<void> => {

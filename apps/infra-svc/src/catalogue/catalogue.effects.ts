@@ -13,7 +13,7 @@ const ATTEMPTS_MAX = 6;
 
 /** Synchronizes applications. */
 @Controller()
-export class CatalogueJobs {
+export class CatalogueEffects {
   constructor(
     @Inject(Synchronization) private readonly synchronization: Synchronization,
     @Inject(CLOCK) private readonly clock: Clock,

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Connections, OpenConnection } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
 import { connectionsReconciler } from './connections.reconciler.js';
-import { ConnectionJobs } from './verification.effects.js';
+import { ConnectionEffects } from './verification.effects.js';
 
 const stated = (type: string, data: object, seq = 7): StoredEvent =>
   ({
@@ -50,7 +50,7 @@ describe('a connection', () => {
     const connections = { openOffered: async () => open, isCurrent: async () => true } as unknown as Connections;
     const offers = { refresh: async () => void done.push(['refresh']) } as unknown as Offers;
     const task = { data: { connection: 'site', host: 'rack-1', asOf: 42 } };
-    await new ConnectionJobs(connections, offers).accept(task as never);
+    await new ConnectionEffects(connections, offers).accept(task as never);
     expect(done).toEqual([['accept', 'rack-1', 42], ['refresh']]);
   });
 });

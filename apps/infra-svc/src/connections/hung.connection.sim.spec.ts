@@ -8,11 +8,11 @@ import {
 import { ConcurrencyGroups, type TaskRef } from '@fairlead/event-sourcing';
 import {
   FoldCache,
-  JobsProgress,
+  TasksProgress,
   makeHandle,
   TaskQueue,
   type Attempted,
-  type Job,
+  type QueuedTask,
   type Pending,
 } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
@@ -54,7 +54,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
  */
 class Service {
   readonly log = new MemoryLog();
-  readonly progress = new JobsProgress(() => Date.now());
+  readonly progress = new TasksProgress(() => Date.now());
   /** Until when calls of `far` hang. */
   hungUntilMs = 0;
   private readonly processes = new Followers(this.log);
@@ -89,9 +89,9 @@ class Service {
       nowMs: () => performance.now(),
       isGivenUp: () => false,
       onWaiting: (_count, full) => progress.waitingForGroups(full),
-      attempt: async (job, failures) => {
-        const attempted = await this.work(job, failures + 1);
-        if (attempted.kind === 'over') this.sync(job, (others) => others);
+      attempt: async (task, failures) => {
+        const attempted = await this.work(task, failures + 1);
+        if (attempted.kind === 'over') this.sync(task, (others) => others);
         return attempted;
       },
     });
@@ -114,7 +114,7 @@ class Service {
 
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += SECOND_MS) {
-      for (const job of this.processes.next()) this.offer(job);
+      for (const task of this.processes.next()) this.offer(task);
       await jest.advanceTimersByTimeAsync(SECOND_MS);
     }
   }
@@ -134,27 +134,27 @@ class Service {
     return Number.POSITIVE_INFINITY;
   }
 
-  private offer(job: Job): void {
+  private offer(task: QueuedTask): void {
     this.asked += 1;
     const seq = this.asked;
-    this.sync(job, (others) => {
+    this.sync(task, (others) => {
       const { firstSeq } = others[0] ?? { firstSeq: seq };
-      return [...others, { key: job.id, job, groups: (job.data as TaskRef).groups ?? [], firstSeq, seq, failures: 0 }];
+      return [...others, { key: task.id, task, groups: task.data.groups ?? [], firstSeq, seq, failures: 0 }];
     });
   }
 
-  private sync(job: Job, change: (others: readonly Pending[]) => readonly Pending[]): void {
-    const key = `${job.namespace}/${job.cluster}`;
-    const pending = change((this.pending.get(key) ?? []).filter((one) => one.job.id !== job.id));
+  private sync(task: QueuedTask, change: (others: readonly Pending[]) => readonly Pending[]): void {
+    const key = `${task.namespace}/${task.cluster}`;
+    const pending = change((this.pending.get(key) ?? []).filter((one) => one.task.id !== task.id));
     this.pending.set(key, pending);
     this.queue.sync('spec', key, pending);
   }
 
-  private async work(job: Job, attempt: number): Promise<Attempted> {
-    const id = `${job.id} ${attempt} ${Date.now()}`;
-    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, (job.data as TaskRef).groups);
+  private async work(task: QueuedTask, attempt: number): Promise<Attempted> {
+    const id = `${task.id} ${attempt} ${Date.now()}`;
+    this.progress.began(id, `${task.type} of ${task.namespace}/${task.cluster}`, HUNG_MS, task.data.groups);
     try {
-      const later = await this.replica.deliver(job, contextOf(attempt, new AbortController().signal));
+      const later = await this.replica.deliver(task, contextOf(attempt, new AbortController().signal));
       this.progress.ended(id, later === undefined ? 'done' : 'requeued');
       if (later === undefined) return { kind: 'over' };
       return { kind: 'again', delayMs: later.delayMs, failed: false, whenFreed: later.isBlocked === true };
@@ -164,7 +164,7 @@ class Service {
       const isLast = !error.retryable || attempt === ATTEMPTS_MAX;
       const nextAttemptAt = isLast ? null : new Date(Date.now() + ATTEMPT_AGAIN_MS).toISOString();
       const failure = { cause: error.toCause(), attempt, attemptsMax: ATTEMPTS_MAX, nextAttemptAt };
-      await this.replica.failed(job, failure);
+      await this.replica.failed(task, failure);
       if (isLast) return { kind: 'over' };
       return { kind: 'again', delayMs: ATTEMPT_AGAIN_MS, failed: true, whenFreed: false };
     }

@@ -12,7 +12,7 @@ import { ResourcesLog } from '../resources/resources.log.effects.js';
 import { NO_MEMORY } from '../watch/comparison.planner.js';
 import { ProviderListing } from '../watch/listing.effects.js';
 import { RegisteredConnections } from './connections.effects.js';
-import { ConnectionJobs } from './verification.effects.js';
+import { ConnectionEffects } from './verification.effects.js';
 
 const BEFORE = 'http://before.example.org';
 const NOW = 'http://now.example.org';
@@ -30,7 +30,7 @@ class World {
   readonly log = new MemoryLog();
   readonly looked: unknown[] = [];
   readonly connections: RegisteredConnections;
-  readonly jobs: ConnectionJobs;
+  readonly effects: ConnectionEffects;
   readonly look: ProviderListing;
   private readonly known: number;
 
@@ -49,7 +49,7 @@ class World {
     const open = (connection: Connection) => this.open(connection);
     this.connections = new RegisteredConnections(log, new MemorySecrets(), new Map([['lab', { name: 'lab', open }]]));
     const offers = new ProviderOffers(new ResourcesLog(makeHandle(log)), this.connections, readSettings({}));
-    this.jobs = new ConnectionJobs(this.connections, offers);
+    this.effects = new ConnectionEffects(this.connections, offers);
     const queries = { recorded: async () => [], orphans: async () => [] };
     const findings = { record: async (...found: unknown[]) => void this.looked.push(found) };
     this.look = new ProviderListing(this.connections, queries, findings, readSettings({}));
@@ -100,9 +100,9 @@ describe('a connection that was registered again', () => {
 describe.each(['answers', 'fails'] as const)('a connection that is moved while its provider %s', (outcome) => {
   it('states nothing about the former location, and is verified at the current one', async () => {
     const world = await World.of(outcome);
-    await world.jobs.verify(taskOf());
+    await world.effects.verify(taskOf());
     expect(world.stated()).toEqual([]);
-    await world.jobs.verify(taskOf());
+    await world.effects.verify(taskOf());
     expect(world.stated()).toEqual(['ConnectionVerified']);
   });
 
@@ -116,6 +116,6 @@ describe.each(['answers', 'fails'] as const)('a connection that is moved while i
 });
 
 it('a host of a moved connection is accepted again if that was not recorded', async () => {
-  const { jobs } = await World.of('fails');
-  await expect(jobs.accept(taskOf({ host: 'rack-1', asOf: 1 }))).rejects.toThrow('is away');
+  const { effects } = await World.of('fails');
+  await expect(effects.accept(taskOf({ host: 'rack-1', asOf: 1 }))).rejects.toThrow('is away');
 });

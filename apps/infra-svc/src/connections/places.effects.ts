@@ -1,5 +1,5 @@
 import { wordsOf, type ConnectionName } from '@fairlead/contracts';
-import { WAIT_SHOWN_AFTER_MS, type GroupWait, type JobsProgress } from '@fairlead/event-sourcing/jetstream';
+import { WAIT_SHOWN_AFTER_MS, type GroupWait, type TasksProgress } from '@fairlead/event-sourcing/jetstream';
 import type { Clock } from '@fairlead/service-kit';
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ const HOLDS_MIN_MS = 2 * 60_000;
 const HOLDS_MAX_MS = 10 * 60_000;
 
 export interface PlacesWorld {
-  readonly progress: Pick<JobsProgress, 'onGroupWaits' | 'groupWaits'>;
+  readonly progress: Pick<TasksProgress, 'onGroupWaits' | 'groupWaits'>;
   readonly log: Pick<ResourcesLog, 'record'>;
   readonly clock: Clock;
 }

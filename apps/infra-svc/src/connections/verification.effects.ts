@@ -1,6 +1,6 @@
 import type { ConnectionName } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
-import { OnTask, type JobFailure, type TaskOf } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type AttemptFailure, type TaskOf } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable } from '@nestjs/common';
 import type { Connections } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
@@ -13,7 +13,7 @@ export type OfAccepted = OfConnection & { readonly host: string; readonly asOf: 
 
 /** Verifies what a provider offers as soon as a connection to it is registered. */
 @Controller()
-export class ConnectionJobs {
+export class ConnectionEffects {
   constructor(
     @Inject(CONNECTIONS) private readonly connections: Connections,
     @Inject(OFFERS) private readonly offers: Offers,
@@ -62,7 +62,7 @@ export class ConnectionJobs {
 export class ConnectionFailures {
   constructor(@Inject(OFFERS) private readonly offers: Offers) {}
 
-  async record(connection: ConnectionName, cause: Cause, failure: JobFailure): Promise<void> {
+  async record(connection: ConnectionName, cause: Cause, failure: AttemptFailure): Promise<void> {
     // The first attempt answers a request; later ones are recorded only if their result differs.
     await this.offers.unverified(connection, failure.cause, { cause, isAnswer: failure.attempt === 1 });
   }

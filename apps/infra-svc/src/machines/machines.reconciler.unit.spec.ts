@@ -48,7 +48,7 @@ const notDeleted = (machines: readonly NodeName[]): Fact => ({
 });
 
 const nameOf = (reaction: Reaction): string =>
-  reaction.kind === 'job' ? String(reaction.data['key']) : `${reaction.kind} ${reaction.key}`;
+  reaction.kind === 'task' ? String(reaction.data['key']) : `${reaction.kind} ${reaction.key}`;
 
 const eventsOf = (facts: readonly Fact[]) => facts.map((fact, at) => stored(fact, at + 1));
 

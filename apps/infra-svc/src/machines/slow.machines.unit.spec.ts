@@ -1,6 +1,6 @@
 import { CONNECTIONS_STREAM, type Fact, type NodeName } from '@fairlead/contracts';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
-import type { Job } from '@fairlead/event-sourcing/jetstream';
+import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
@@ -33,19 +33,19 @@ describe('a machine that a provider creates slowly', () => {
   let answer: () => void;
   let isSlow: boolean;
 
-  const deliver = (job: Job): ReturnType<Replica['deliver']> =>
-    replica.deliver(job, contextOf(1, new AbortController().signal));
-  const next = (): readonly Job[] => processes.next();
-  /** Runs all jobs until none follows; returns jobs that were requeued. */
-  const settle = async (): Promise<readonly Job[]> => {
-    const givenBack: Job[] = [];
-    for (let jobs = next(); jobs.length > 0; jobs = next())
-      for (const job of jobs) if ((await deliver(job)) !== undefined) givenBack.push(job);
+  const deliver = (task: QueuedTask): ReturnType<Replica['deliver']> =>
+    replica.deliver(task, contextOf(1, new AbortController().signal));
+  const next = (): readonly QueuedTask[] => processes.next();
+  /** Runs all tasks until none follows; returns tasks that were requeued. */
+  const settle = async (): Promise<readonly QueuedTask[]> => {
+    const givenBack: QueuedTask[] = [];
+    for (let tasks = next(); tasks.length > 0; tasks = next())
+      for (const task of tasks) if ((await deliver(task)) !== undefined) givenBack.push(task);
     return givenBack;
   };
   const announced = (): readonly NodeName[] =>
     log.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines.map(({ name }) => name) : []));
-  const keysOf = (jobs: readonly Job[]): readonly unknown[] => jobs.map(({ data }) => data['key']);
+  const keysOf = (tasks: readonly QueuedTask[]): readonly unknown[] => tasks.map(({ data }) => data['key']);
 
   beforeEach(async () => {
     log = new MemoryLog();
@@ -72,7 +72,7 @@ describe('a machine that a provider creates slowly', () => {
     await log.say(requestStream, requested());
     await settle();
     await log.say(requestStream, asked('slow', 1));
-    for (const job of next()) await deliver(job);
+    for (const task of next()) await deliver(task);
     isSlow = true;
     const [ensure, ...others] = next().filter(({ type }) => type !== STATE_FACTS);
     expect([ensure?.data['key'], others]).toEqual(['EnsureMachines/request/slow', []]);
@@ -97,7 +97,7 @@ describe('a machine that a provider creates slowly', () => {
     expect(cloud.machines.has(worker(3))).toBe(true);
     answer();
     await underWay;
-    for (const job of waiting) await deliver(job);
+    for (const task of waiting) await deliver(task);
     await settle();
     expect([cloud.machines.has(worker(3)), log.events.map(({ type }) => type).includes('VmDeleted')]).toEqual([
       false,
@@ -113,7 +113,7 @@ describe('a machine that a provider creates slowly', () => {
     expect(cloud.deletedUids.size).toBe(0);
     answer();
     await underWay;
-    for (const job of waiting) await deliver(job);
+    for (const task of waiting) await deliver(task);
     expect(log.events.at(-1)?.type).toBe('ClusterDeleted');
     expect(cloud.machines.size).toBe(0);
   });

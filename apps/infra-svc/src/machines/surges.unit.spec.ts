@@ -53,7 +53,7 @@ const keysAfter = (...facts: readonly Fact[]): readonly unknown[] => {
   const { reactions } = advance(reconcilerProcess(machinesReconciler), () => undefined, events);
   return reactions
     .filter(({ event }) => event.meta.seq === facts.length)
-    .flatMap(({ reaction }) => (reaction.kind === 'job' ? [reaction.data['key']] : []));
+    .flatMap(({ reaction }) => (reaction.kind === 'task' ? [reaction.data['key']] : []));
 };
 
 describe('surge machines for a pool that is upgraded', () => {
@@ -107,7 +107,7 @@ describe('surge machines for a pool that is upgraded', () => {
       const events = facts.map((fact, index) => stored(fact, index + 1));
       const state = [...advance(process, () => undefined, events).states.values()][0]?.state;
       const { reactions: due } = process.woken(state!, { now: nextAttemptAt, eventId: 'e', correlationId: 'c' });
-      return due.map((reaction) => (reaction.kind === 'job' ? reaction.data['key'] : reaction.kind));
+      return due.map((reaction) => (reaction.kind === 'task' ? reaction.data['key'] : reaction.kind));
     };
     expect(dueAfter(notDeleted)).toEqual([`DeleteMachine/${extraPlan.name}`]);
     expect(dueAfter(notDeleted, { type: 'VmDeleted', data: { uid: UID, name: extraPlan.name } })).toEqual([]);

@@ -9,7 +9,7 @@ export type OfRealm = { readonly namespace: string; readonly realm: string; read
 
 /** Checks a realm as soon as it is registered. */
 @Controller()
-export class RealmJobs {
+export class RealmEffects {
   constructor(
     @Inject(RegisteredRealms) private readonly realms: RegisteredRealms,
     @Inject(RealmLooks) private readonly looks: RealmLooks,

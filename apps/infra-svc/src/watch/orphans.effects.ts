@@ -50,7 +50,7 @@ export class OrphansLog {
 
 /** Adopts or deletes orphaned machines of a connection. */
 @Controller()
-export class OrphanJobs {
+export class OrphanEffects {
   constructor(
     @Inject(CONNECTIONS) private readonly connections: Connections,
     @Inject(PlannedMachines) private readonly planned: PlannedMachines,

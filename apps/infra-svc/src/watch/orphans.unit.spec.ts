@@ -10,7 +10,7 @@ import { rowFrom } from '../../test/rows.js';
 import { resourcesProjection } from '../resources/resources.projection.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import { orphans, ORPHANS_MAX } from './orphans.decider.js';
-import { OrphanJobs, OrphansLog } from './orphans.effects.js';
+import { OrphanEffects, OrphansLog } from './orphans.effects.js';
 import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 const group = 'default.demo.lab';
@@ -88,12 +88,12 @@ describe('the deletion of an orphaned machine', () => {
     } as unknown as InfrastructureProvider;
     const connections = { open: async () => ({ provider }) } as unknown as Connections;
     const handle = makeHandle(log, new FoldCache(10));
-    const jobs = new OrphanJobs(connections, new PlannedMachines(handle), new OrphansLog(handle), {
+    const orphanEffects = new OrphanEffects(connections, new PlannedMachines(handle), new OrphansLog(handle), {
       now: () => new Date(Date.parse(REQUESTED_AT) + ageMs),
     });
     const cause = { actor: 'user/ada', correlationId: 'c', causationId: 'c' };
     const data = { connection: LAB, id: 'i-1', requestedAt: REQUESTED_AT };
-    const run = () => jobs.delete({ data, cause, signal: new AbortController().signal });
+    const run = () => orphanEffects.delete({ data, cause, signal: new AbortController().signal });
     await run();
     await run();
     return { deleted, stated: log.events.slice(4).map(({ type }) => type) };

@@ -1,10 +1,10 @@
 import { isRefusal, ExternalFailure, type Fact, type NodeName } from '@fairlead/contracts';
 import type { Command, Decider } from '@fairlead/event-sourcing';
-import type { Handle, Job } from '@fairlead/event-sourcing/jetstream';
+import type { Handle, QueuedTask } from '@fairlead/event-sourcing/jetstream';
 import { desired, type DesiredCommand } from './desired.decider.js';
 
-/** The parts of a job that a decision needs. */
-type JobOrigin = Pick<Job, 'namespace' | 'cluster' | 'cause'>;
+/** The parts of a task that a decision needs. */
+type TaskOrigin = Pick<QueuedTask, 'namespace' | 'cluster' | 'cause'>;
 
 interface Decision<State, C extends Command, E extends Fact> {
   readonly decider: Decider<State, C, E>;
@@ -13,12 +13,12 @@ interface Decision<State, C extends Command, E extends Fact> {
 }
 
 /**
- * Decides in a stream of the cluster of a job, and returns the state after it. A refusal ends the job, because no
+ * Decides in a stream of the cluster of a task, and returns the state after it. A refusal ends the task, because no
  * caller could receive it, unless it results from a concurrent write.
  */
 export const decideFor = async <State, C extends Command, E extends Fact>(
   handle: Handle,
-  { namespace, cluster, cause }: JobOrigin,
+  { namespace, cluster, cause }: TaskOrigin,
   { decider, context, command }: Decision<State, C, E>,
 ): Promise<State> => {
   const decided = await handle(decider, { namespace, cluster, context }, command, cause);
@@ -31,9 +31,9 @@ export const decideFor = async <State, C extends Command, E extends Fact>(
 /** Decides the desired state of a node in the node's own stream. */
 export const sayToNode = async (
   handle: Handle,
-  job: JobOrigin,
+  task: TaskOrigin,
   node: NodeName,
   command: DesiredCommand,
 ): Promise<void> => {
-  await decideFor(handle, job, { decider: desired, context: `desired-${node}`, command });
+  await decideFor(handle, task, { decider: desired, context: `desired-${node}`, command });
 };

@@ -4,18 +4,18 @@ import { describe, expect, it } from '@jest/globals';
 import { uid } from '../nodes/nodes.fixtures.js';
 import { sayToNode } from './decisions.js';
 
-const job = { namespace: 'default', cluster: 'demo', cause: {} } as Parameters<typeof sayToNode>[1];
+const task = { namespace: 'default', cluster: 'demo', cause: {} } as Parameters<typeof sayToNode>[1];
 const node = 'demo-w-1' as Parameters<typeof sayToNode>[2];
 
 const refusedWith = async (code: RefusalCode): Promise<unknown> => {
   const handle: Handle = async () => refuse(code);
-  return sayToNode(handle, job, node, { type: 'WithdrawPermission', data: { uid, node } }).catch(
+  return sayToNode(handle, task, node, { type: 'WithdrawPermission', data: { uid, node } }).catch(
     (error: unknown) => error,
   );
 };
 
-describe('a decision that a job makes', () => {
-  it('is retried after a concurrent write, and ends the job if it is refused', async () => {
+describe('a decision that a task makes', () => {
+  it('is retried after a concurrent write, and ends the task if it is refused', async () => {
     const quicker = await refusedWith('conflict.concurrent');
     expect(quicker).toBeInstanceOf(ExternalFailure);
     expect(quicker).toMatchObject({

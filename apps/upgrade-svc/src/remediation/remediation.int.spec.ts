@@ -92,7 +92,6 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
       DATABASE_URL: environment.databases['upgrade-svc'],
       FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
       LOG_LEVEL: 'error',
-      JOB_ACK_WAIT_MS: '1000',
     });
 
   /** A Ready cluster with a health check for its workers. */

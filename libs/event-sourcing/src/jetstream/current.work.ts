@@ -10,7 +10,7 @@ interface Work {
 }
 
 /**
- * The work in progress of this process: tasks, jobs, projections, processes, requests. After a blocked event loop, it
+ * The work in progress of this process: tasks, projections, processes, requests. After a blocked event loop, it
  * shows what may have blocked it. Names contain kinds and clusters, never the content of a request.
  */
 export class CurrentWork {

@@ -2,10 +2,10 @@ import type { Cause as WorldCause, EventType, StoredEvent } from '@fairlead/cont
 import { EventPattern } from '@nestjs/microservices';
 import type { Cause } from '../store.js';
 import type { JsonObject } from '../process.js';
-import type { Task } from '../reconciler.js';
+import type { Task, TaskRef } from '../reconciler.js';
 
 /** A task during an attempt. */
-export interface Job<Data extends JsonObject = JsonObject> {
+export interface QueuedTask<Data extends JsonObject = TaskRef> {
   /** The same for every delivery; derived from the event that made the task desired. Use it as an idempotency key. */
   readonly id: string;
   readonly type: string;
@@ -15,10 +15,10 @@ export interface Job<Data extends JsonObject = JsonObject> {
   readonly data: Data;
 }
 
-export interface JobContext {
+export interface AttemptContext {
   /** 1 for the first attempt; incremented by failures of the handler, not by crashes. */
   readonly attempt: number;
-  /** Aborts when the service shuts down or the job times out. */
+  /** Aborts when the service shuts down or the task times out. */
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ export interface RequeueAfter {
   readonly isBlocked?: true;
 }
 
-export interface JobPolicy {
+export interface AttemptPolicy {
   readonly attemptsMax: number;
   /** Backoff before attempt n+1: first * 2^(n-1), at most max. */
   readonly backoffFirstMs: number;
@@ -43,7 +43,7 @@ export interface JobPolicy {
   readonly timeoutMs: number;
 }
 
-export const DEFAULT_JOB_POLICY: JobPolicy = {
+export const DEFAULT_ATTEMPT_POLICY: AttemptPolicy = {
   attemptsMax: 5,
   backoffFirstMs: 500,
   backoffMaxMs: 30_000,
@@ -51,7 +51,7 @@ export const DEFAULT_JOB_POLICY: JobPolicy = {
 };
 
 /** Reported by the strategy when a handler threw. nextAttemptAt is null after the last attempt. */
-export interface JobFailure {
+export interface AttemptFailure {
   readonly cause: WorldCause;
   readonly attempt: number;
   readonly attemptsMax: number;
@@ -61,7 +61,7 @@ export interface JobFailure {
 /**
  * Provided under FOLLOW_UP_FAILURES by a service that records failures of follow-ups. Called before the next attempt.
  */
-export type RecordFollowUpFailure = (followUp: Task, cause: Cause, failure: JobFailure) => Promise<void>;
+export type RecordFollowUpFailure = (followUp: Task, cause: Cause, failure: AttemptFailure) => Promise<void>;
 
 type Handler<Payload, Context> = (
   target: object,
@@ -72,7 +72,7 @@ type Handler<Payload, Context> = (
 export const eventPattern = (type: string): string => `event:${type}`;
 export const taskPattern = (type: string): string => `task:${type}`;
 
-export interface TaskPolicy extends JobPolicy {
+export interface TaskPolicy extends AttemptPolicy {
   /**
    * No other exclusive task of the cluster runs at the same time, or, for a task with `locks`, none that could touch
    * the same resources. Otherwise only the task itself runs at most once at a time.
@@ -94,7 +94,7 @@ export const OnTask =
   <Context>(type: string, policy: Partial<TaskPolicy> = {}): Handler<Context, unknown> =>
   (target, key, descriptor) =>
     EventPattern<string>(taskPattern(type), {
-      policy: { ...DEFAULT_JOB_POLICY, exclusive: false, finishes: false, ...policy },
+      policy: { ...DEFAULT_ATTEMPT_POLICY, exclusive: false, finishes: false, ...policy },
     })(target, key, descriptor as PropertyDescriptor);
 
 /**

@@ -170,7 +170,7 @@ export class PartitionFold {
       ),
       timers: advanced.flatMap(({ consumer, reactions }) =>
         reactions.flatMap(({ reaction, event }) =>
-          reaction.kind === 'job'
+          reaction.kind === 'task'
             ? []
             : [{ process: consumer, clusterKey: clusterKeyOf(event), cause: causeOf(event), reaction }],
         ),

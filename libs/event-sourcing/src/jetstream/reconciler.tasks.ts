@@ -2,14 +2,14 @@ import { partitionOf, type EventType, type StoredEvent } from '@fairlead/contrac
 import type { Pool } from 'pg';
 import type { ConcurrencyGroups } from '../concurrency.groups.js';
 import { clusterKeyOf } from '../projection.js';
-import { tasksInState, type AnyReconciler, type TaskRef, type TasksInState } from '../reconciler.js';
+import { tasksInState, type AnyReconciler, type TasksInState } from '../reconciler.js';
 import { Batcher } from './batcher.js';
 import { processConsumer } from './consumers.js';
 import type { Mark } from './partition.fold.js';
-import type { JobsProgress } from './jobs.progress.js';
-import type { JobRunner } from './job.runner.js';
-import type { Job } from './decorators.js';
-import { jobOfTask } from './task.job.js';
+import type { TasksProgress } from './tasks.progress.js';
+import type { AttemptRunner } from './attempt.runner.js';
+import type { QueuedTask } from './decorators.js';
+import { queuedTaskOf } from './queued.task.js';
 import { currentLoad } from './load.meter.js';
 import { askOf, readDesiredTasks, type DesiredTasks } from './partition.store.js';
 import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
@@ -18,10 +18,10 @@ export interface ReconcilerTasksOptions {
   readonly service: string;
   readonly pool: Pool;
   readonly reconcilers: readonly AnyReconciler[];
-  readonly runner: Pick<JobRunner, 'run' | 'failuresOf' | 'isGivenUp'>;
+  readonly runner: Pick<AttemptRunner, 'run' | 'failuresOf' | 'isGivenUp'>;
   readonly concurrency: number;
   readonly groups: ConcurrencyGroups;
-  readonly progress: Pick<JobsProgress, 'waiting' | 'waitingForGroups'>;
+  readonly progress: Pick<TasksProgress, 'waiting' | 'waitingForGroups'>;
   /** Marks that a follow-up has ended, so that its cluster's state forgets it. */
   readonly mark: (mark: Mark) => void;
 }
@@ -62,8 +62,8 @@ export class ReconcilerTasks {
     this.queue = new TaskQueue({
       concurrency,
       groups,
-      attempt: (job, failures, abort) => this.attempt({ job, failures, abort }),
-      isGivenUp: (job, failures) => options.runner.isGivenUp(job, failures),
+      attempt: (task, failures, abort) => this.attempt({ task, failures, abort }),
+      isGivenUp: (task, failures) => options.runner.isGivenUp(task, failures),
       onWaiting: (count, full) => {
         progress.waiting(count);
         progress.waitingForGroups(full);
@@ -109,7 +109,7 @@ export class ReconcilerTasks {
       pending: this.pendingOf(process, clusterKey, state),
     }));
     const failures = await this.options.runner.failuresOf(
-      found.flatMap(({ pending }) => pending.map(({ job }) => job.id)),
+      found.flatMap(({ pending }) => pending.map(({ task }) => task.id)),
     );
     const busy = new Set(found.map(({ clusterKey }) => clusterKey));
     this.queue.release((clusterKey) => partitionOfKey(clusterKey) === partition && !busy.has(clusterKey));
@@ -117,7 +117,7 @@ export class ReconcilerTasks {
       this.queue.sync(
         consumer,
         clusterKey,
-        pending.map((one) => ({ ...one, failures: failures.get(one.job.id) ?? 0 })),
+        pending.map((one) => ({ ...one, failures: failures.get(one.task.id) ?? 0 })),
       );
   }
 
@@ -136,18 +136,18 @@ export class ReconcilerTasks {
     const at = { service: this.options.service, process: consumer, clusterKey };
     return tasksInState(reconciler, state).map(({ key, origin, reaction }) => ({
       key,
-      job: jobOfTask(at, origin, reaction),
+      task: queuedTaskOf(at, origin, reaction),
       groups: origin.groups ?? [],
       firstSeq: state.firstSeq,
       seq: origin.seq,
     }));
   }
 
-  private ended({ namespace, cluster, data: task }: Job<TaskRef>): void {
-    if (task.followUp === undefined) return;
-    const [consumer] = [...this.consumers].find(([, { name }]) => name === task.reconciler) ?? [];
+  private ended({ namespace, cluster, data: ref }: QueuedTask): void {
+    if (ref.followUp === undefined) return;
+    const [consumer] = [...this.consumers].find(([, { name }]) => name === ref.reconciler) ?? [];
     if (consumer !== undefined)
-      this.options.mark({ kind: 'ended', consumer, clusterKey: `${namespace}/${cluster}`, task });
+      this.options.mark({ kind: 'ended', consumer, clusterKey: `${namespace}/${cluster}`, task: ref });
   }
 
   private async rowsOf(partitions: readonly number[]): Promise<readonly (readonly DesiredTasks[])[]> {
@@ -157,12 +157,12 @@ export class ReconcilerTasks {
     return partitions.map(of);
   }
 
-  private async attempt(attempt: Omit<Parameters<JobRunner['run']>[0], 'isStopping'>): Promise<Attempted> {
+  private async attempt(attempt: Omit<Parameters<AttemptRunner['run']>[0], 'isStopping'>): Promise<Attempted> {
     const settled = await this.options.runner.run({ ...attempt, isStopping: () => this.isStopping });
     switch (settled.outcome) {
       case 'done':
       case 'buried':
-        this.ended(attempt.job as Job<TaskRef>);
+        this.ended(attempt.task);
         return { kind: 'over' };
       case 'requeued':
       case 'failed':

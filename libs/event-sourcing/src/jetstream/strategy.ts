@@ -6,20 +6,20 @@ import type { Pool } from 'pg';
 import {
   eventPattern,
   taskPattern,
-  type Job,
-  type JobFailure,
-  type JobPolicy,
+  type QueuedTask,
+  type AttemptFailure,
+  type AttemptPolicy,
   type RecordFollowUpFailure,
   type RequeueAfter,
   type TaskPolicy,
 } from './decorators.js';
-import { JobRunner, type JobHandler } from './job.runner.js';
+import { AttemptRunner, type AttemptHandler } from './attempt.runner.js';
 import type { EventHandlers } from './event.handlers.js';
-import type { JobsProgress } from './jobs.progress.js';
+import type { TasksProgress } from './tasks.progress.js';
 import type { PartitionLog } from './partition.consumer.js';
 import { announceQuarantined } from './quarantine.js';
 import type { Handle } from '../handle.js';
-import { STATE_FACTS, type AnyReconciler, type TaskRef } from '../reconciler.js';
+import { STATE_FACTS, type AnyReconciler } from '../reconciler.js';
 import type { TaskLeases } from '../task.leases.js';
 import { PartitionConsumers } from './partition.consumers.js';
 import type { Meter } from './meter.js';
@@ -44,9 +44,9 @@ export interface StrategyOptions {
   readonly recent: RecentEntries;
   readonly positionsAfterMs: number;
   readonly commitsWaitMs?: number | undefined;
-  readonly progress: JobsProgress;
+  readonly progress: TasksProgress;
   readonly recordFollowUpFailure: RecordFollowUpFailure;
-  readonly jobConcurrency: number;
+  readonly taskConcurrency: number;
   /** Maximum of these per concurrency group. */
   readonly groupLimit: number;
   readonly log: PartitionLog;
@@ -56,7 +56,7 @@ export interface StrategyOptions {
 const TASK_PREFIX = taskPattern('');
 const EVENT_PREFIX = eventPattern('');
 /** It calls only the log. */
-const STATE_FACTS_POLICY: JobPolicy = {
+const STATE_FACTS_POLICY: AttemptPolicy = {
   attemptsMax: 50,
   backoffFirstMs: 250,
   backoffMaxMs: 30_000,
@@ -92,8 +92,8 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   listen(callback: (error?: unknown) => void): void {
     const { service, nc, pool, databaseUrl, consumers, recent, positionsAfterMs, commitsWaitMs, log, meter } =
       this.options;
-    const runner = this.jobRunner();
-    const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
+    const runner = this.attemptRunner();
+    const { reconcilers, taskConcurrency: concurrency, progress } = this.options;
     const groups = new ConcurrencyGroups(this.options.groupLimit);
     const mark = (one: Mark): boolean => this.partitions?.mark(one) === true;
     const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency, groups, progress, mark });
@@ -136,21 +136,21 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     await Promise.all([this.partitions?.stop(), this.queue?.stop(), this.timers?.stop()]);
   }
 
-  private jobRunner(): JobRunner {
-    const { service, nc, pool, log, meter, progress, jobConcurrency: concurrency } = this.options;
-    const handlers = this.jobHandlers();
+  private attemptRunner(): AttemptRunner {
+    const { service, nc, pool, log, meter, progress, taskConcurrency: concurrency } = this.options;
+    const handlers = this.attemptHandlers();
     const limits = [...handlers.values()].map(({ policy }) => policy.timeoutMs);
     progress.configured({ concurrency, longestMs: Math.max(0, ...limits) });
-    return new JobRunner({
+    return new AttemptRunner({
       ...{ service, nc, pool, log, meter, progress, handlers },
-      recordFailure: (job, failure) => this.recordFailure(job as Job<TaskRef>, failure),
+      recordFailure: (task, failure) => this.recordFailure(task, failure),
     });
   }
 
-  private async recordFailure(job: Job<TaskRef>, failure: JobFailure): Promise<void> {
-    await this.tasks.recordFailure(job, failure);
-    const { followUp } = job.data;
-    if (followUp !== undefined) await this.options.recordFollowUpFailure(followUp, job.cause, failure);
+  private async recordFailure(task: QueuedTask, failure: AttemptFailure): Promise<void> {
+    await this.tasks.recordFailure(task, failure);
+    const { followUp } = task.data;
+    if (followUp !== undefined) await this.options.recordFollowUpFailure(followUp, task.cause, failure);
   }
 
   on(): never {
@@ -161,16 +161,16 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     return this.options.nc as T;
   }
 
-  private jobHandlers(): ReadonlyMap<string, JobHandler> {
-    const handlers = new Map<string, JobHandler>();
+  private attemptHandlers(): ReadonlyMap<string, AttemptHandler> {
+    const handlers = new Map<string, AttemptHandler>();
     if (this.options.reconcilers.some(({ facts }) => facts !== undefined))
-      handlers.set(STATE_FACTS, { policy: STATE_FACTS_POLICY, run: (job) => this.tasks.stateFacts(job) });
+      handlers.set(STATE_FACTS, { policy: STATE_FACTS_POLICY, run: (task) => this.tasks.stateFacts(task) });
     for (const [pattern, handler] of this.messageHandlers) {
       if (!pattern.startsWith(TASK_PREFIX)) continue;
       const policy = handler.extras?.['policy'] as TaskPolicy;
-      const run: JobHandler['run'] = (job, context) =>
+      const run: AttemptHandler['run'] = (task, context) =>
         this.tasks.run(
-          job,
+          task,
           context,
           policy,
           async (task) => (await this.call(handler, task, undefined)) as RequeueAfter,

@@ -1,11 +1,11 @@
 import type { ConcurrencyGroups } from '../concurrency.groups.js';
-import type { Job } from './decorators.js';
+import type { QueuedTask } from './decorators.js';
 
 /** A task that the state of a cluster desires. */
 export interface Pending {
   /** Identifies it among the tasks of its cluster and consumer. */
   readonly key: string;
-  readonly job: Job;
+  readonly task: QueuedTask;
   /** Its concurrency groups. */
   readonly groups: readonly string[];
   /** Sequence at which its cluster began, and since which it is desired. */
@@ -24,10 +24,10 @@ export type Attempted =
 export interface TaskQueueOptions {
   readonly concurrency: number;
   readonly groups: ConcurrencyGroups;
-  readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
+  readonly attempt: (task: QueuedTask, failures: number, abort: AbortController) => Promise<Attempted>;
   /** Called on a possible change with the number of tasks that wait for a slot, and per full group. */
   readonly onWaiting: (count: number, full: ReadonlyMap<string, number>) => void;
-  readonly isGivenUp: (job: Job, failures: number) => boolean;
+  readonly isGivenUp: (task: QueuedTask, failures: number) => boolean;
   /** The load of the process and its machine since the last call, between 0 and 1. */
   readonly load: () => number;
   /** Milliseconds of a monotonic clock. */
@@ -194,11 +194,11 @@ export class TaskQueue {
       const { failures } = pending;
       const fresh: Slot = { consumer, clusterKey, pending, failures, state: 'over', whenFreed: false, isGone: false };
       slots.set(place, fresh);
-      if (!this.options.isGivenUp(pending.job, failures)) this.enqueue(fresh);
+      if (!this.options.isGivenUp(pending.task, failures)) this.enqueue(fresh);
       return;
     }
     slot.isGone = false;
-    if (slot.pending.job.id === pending.job.id) return;
+    if (slot.pending.task.id === pending.task.id) return;
     if (slot.state === 'running') slot.next = pending;
     else this.renew(slot, pending);
   }
@@ -330,10 +330,10 @@ export class TaskQueue {
     this.dequeue(slot);
     slot.state = 'running';
     slot.abort = new AbortController();
-    const { job, groups } = slot.pending;
+    const { task, groups } = slot.pending;
     this.running += 1;
     this.options.groups.enter(groups);
-    const attempted = await this.options.attempt(job, slot.failures, slot.abort);
+    const attempted = await this.options.attempt(task, slot.failures, slot.abort);
     this.running -= 1;
     delete slot.abort;
     this.settle(slot, attempted);

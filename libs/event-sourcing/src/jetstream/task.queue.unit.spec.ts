@@ -1,7 +1,7 @@
 import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { ConcurrencyGroups } from '../concurrency.groups.js';
-import type { Job } from './decorators.js';
+import type { QueuedTask } from './decorators.js';
 import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
 
 const CONSUMER = 'process:spec@1';
@@ -11,7 +11,7 @@ const again = (delayMs: number, more: Partial<Attempted> = {}): Attempted =>
 
 const task = (cluster: string, key: string, more: Partial<Pending> & { readonly id?: string } = {}): Pending => ({
   key,
-  job: { id: more.id ?? `${cluster}/${key}`, namespace: 'default', cluster } as Job,
+  task: { id: more.id ?? `${cluster}/${key}`, namespace: 'default', cluster } as QueuedTask,
   groups: [],
   firstSeq: 1,
   seq: 1,
@@ -49,19 +49,20 @@ const queueOf = (
     load: () => load,
     onWaiting: () => undefined,
     isGivenUp: (_job, failures) => failures >= attemptsMax,
-    attempt: (job, failures, { signal }) =>
+    attempt: (task, failures, { signal }) =>
       new Promise((resolve) => {
-        began.push(job.id);
+        began.push(task.id);
         const end = async (attempted: Attempted): Promise<void> => {
           running.splice(running.indexOf(one), 1);
           resolve(attempted);
           await settled();
         };
-        const one = { name: job.id, failures, signal, end };
+        const one = { name: task.id, failures, signal, end };
         running.push(one);
       }),
   });
-  const offer = (...tasks: readonly Pending[]): void => queue.sync(CONSUMER, `default/${tasks[0]?.job.cluster}`, tasks);
+  const offer = (...tasks: readonly Pending[]): void =>
+    queue.sync(CONSUMER, `default/${tasks[0]?.task.cluster}`, tasks);
   const end = async (name: string, attempted: Attempted = OVER): Promise<void> =>
     running.find((one) => one.name === name)?.end(attempted);
   return { queue, offer, began, running, end, pass };

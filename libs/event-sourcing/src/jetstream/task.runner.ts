@@ -16,7 +16,7 @@ import {
 import type { Cause } from '../store.js';
 import type { Lease, TaskLeases } from '../task.leases.js';
 import { processConsumer } from './consumers.js';
-import type { Job, JobContext, JobFailure, RequeueAfter, TaskPolicy } from './decorators.js';
+import type { QueuedTask, AttemptContext, AttemptFailure, RequeueAfter, TaskPolicy } from './decorators.js';
 import type { PartitionLog } from './partition.consumer.js';
 import { sharedInterval } from './shared.interval.js';
 
@@ -84,7 +84,7 @@ export interface TaskRunnerOptions {
 
 interface Running {
   readonly reconciler: AnyReconciler;
-  readonly job: TaskJob;
+  readonly queued: QueuedTask;
   /** The names of its leases. */
   readonly leases: readonly string[];
   /** Withdrawal does not abort it. */
@@ -96,12 +96,11 @@ interface Running {
   hasEnded: boolean;
 }
 
-type TaskJob = Job<TaskRef>;
-
 /** The reason of an aborted signal that ends the task without a failure. */
 class Withdrawn extends Error {}
 
-const clusterKeyOf = ({ namespace, cluster }: Pick<Job, 'namespace' | 'cluster'>): string => `${namespace}/${cluster}`;
+const clusterKeyOf = ({ namespace, cluster }: Pick<QueuedTask, 'namespace' | 'cluster'>): string =>
+  `${namespace}/${cluster}`;
 
 const requeueAfter = (delayMs: number, reason: string): RequeueAfter => ({ kind: 'requeue', delayMs, reason });
 
@@ -168,22 +167,21 @@ export class TaskRunner {
   }
 
   async run(
-    queued: Job,
-    context: JobContext,
+    queued: QueuedTask,
+    context: AttemptContext,
     { exclusive = false, finishes = false }: Partial<TaskPolicy>,
     handler: TaskHandler,
   ): Promise<RequeueAfter | undefined> {
-    const job = queued as TaskJob;
-    const names = leasesOf(job.data, exclusive);
-    const lease = await acquireAll(this.options.leases, clusterKeyOf(job), names);
+    const names = leasesOf(queued.data, exclusive);
+    const lease = await acquireAll(this.options.leases, clusterKeyOf(queued), names);
     if (lease === undefined) {
-      this.blocked.set(job.id, true);
+      this.blocked.set(queued.id, true);
       return { ...requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease'), isBlocked: true };
     }
-    if (this.blocked.delete(job.id)) this.options.afterOther?.();
-    const reconciler = this.reconcilerOf(job);
+    if (this.blocked.delete(queued.id)) this.options.afterOther?.();
+    const reconciler = this.reconcilerOf(queued);
     const withdrawn = new AbortController();
-    const running = { reconciler, job, leases: names, finishes, withdrawn, recording: 0, hasEnded: false };
+    const running = { reconciler, queued, leases: names, finishes, withdrawn, recording: 0, hasEnded: false };
     try {
       return await this.whileDesired(running, context, lease, handler);
     } finally {
@@ -192,23 +190,21 @@ export class TaskRunner {
   }
 
   /** Handles STATE_FACTS. */
-  async stateFacts(queued: Job): Promise<RequeueAfter | undefined> {
-    const job = queued as TaskJob;
-    const { seq, now } = job.data;
-    const decided = await this.decide(job, { type: 'StateFacts', data: { now: this.nowOr(now) } });
+  async stateFacts(queued: QueuedTask): Promise<RequeueAfter | undefined> {
+    const { seq, now } = queued.data;
+    const decided = await this.decide(queued, { type: 'StateFacts', data: { now: this.nowOr(now) } });
     return decided.seq < seq ? requeueAfter(LOG_BEHIND_AGAIN_MS, 'the log is behind') : undefined;
   }
 
   /** Records nothing if the task is no longer desired. */
-  async recordFailure(queued: Job, failure: JobFailure): Promise<void> {
-    const job = queued as TaskJob;
-    const now = this.nowOr(job.data.now);
+  async recordFailure(queued: QueuedTask, failure: AttemptFailure): Promise<void> {
+    const now = this.nowOr(queued.data.now);
     const { cause, attempt, attemptsMax, nextAttemptAt } = failure;
     const recorded = { cause, attempt, attemptsMax, nextAttemptAt, now };
     this.options.log.warn(
-      `${job.data.key} of ${clusterKeyOf(job)}: ${cause.message} (attempt ${attempt} of ${attemptsMax})`,
+      `${queued.data.key} of ${clusterKeyOf(queued)}: ${cause.message} (attempt ${attempt} of ${attemptsMax})`,
     );
-    await this.decide(job, { type: 'RecordFailure', data: { ref: job.data, failure: recorded } });
+    await this.decide(queued, { type: 'RecordFailure', data: { ref: queued.data, failure: recorded } });
   }
 
   /**
@@ -217,26 +213,26 @@ export class TaskRunner {
    */
   noticed(consumer: string, clusterKey: string, known: unknown): void {
     const reconciled = known as Reconciled<unknown> | undefined;
-    const isAbsent = ({ reconciler, job, hasEnded }: Running): boolean =>
+    const isAbsent = ({ reconciler, queued, hasEnded }: Running): boolean =>
       !hasEnded &&
       processConsumer(reconciler) === consumer &&
-      clusterKeyOf(job) === clusterKey &&
-      (reconciled?.generation !== job.data.generation || !reconciled.desired.includes(job.data.key));
+      clusterKeyOf(queued) === clusterKey &&
+      (reconciled?.generation !== queued.data.generation || !reconciled.desired.includes(queued.data.key));
     if ([...this.running].some(isAbsent)) void this.look(clusterKey);
   }
 
   /** Aborts this replica's running tasks of a cluster that are no longer desired. */
   async look(clusterKey: string): Promise<void> {
-    const here = [...this.running].filter(({ job }) => clusterKeyOf(job) === clusterKey);
+    const here = [...this.running].filter(({ queued }) => clusterKeyOf(queued) === clusterKey);
     for (const reconciler of new Set(here.map((running) => running.reconciler))) {
       const mine = here.filter((running) => running.reconciler === reconciler);
       const [first] = mine;
       if (first === undefined) continue;
       try {
-        const { state: known, seq } = await this.decide(first.job, { type: 'Look', data: null });
+        const { state: known, seq } = await this.decide(first.queued, { type: 'Look', data: null });
         for (const running of mine)
           if (this.isWithdrawn(running, known, seq))
-            running.withdrawn.abort(new Withdrawn(`${running.job.data.key} was withdrawn`));
+            running.withdrawn.abort(new Withdrawn(`${running.queued.data.key} was withdrawn`));
       } catch (error) {
         this.options.log.warn(`tasks of ${clusterKey} were not looked at: ${wordsOf(error)}`);
       }
@@ -244,21 +240,21 @@ export class TaskRunner {
   }
 
   private async lookAtAll(): Promise<void> {
-    for (const clusterKey of new Set([...this.running].map(({ job }) => clusterKeyOf(job))))
+    for (const clusterKey of new Set([...this.running].map(({ queued }) => clusterKeyOf(queued))))
       await this.look(clusterKey);
   }
 
   private async whileDesired(
     running: Running,
-    context: JobContext,
+    context: AttemptContext,
     lease: Lease,
     handler: TaskHandler,
   ): Promise<RequeueAfter | undefined> {
-    const { job } = running;
+    const { queued } = running;
     this.running.add(running);
     try {
-      const { state: known, seq } = await this.decide(job, { type: 'Look', data: null });
-      if (seq < job.data.seq) return requeueAfter(LOG_BEHIND_AGAIN_MS, 'the log is behind');
+      const { state: known, seq } = await this.decide(queued, { type: 'Look', data: null });
+      if (seq < queued.data.seq) return requeueAfter(LOG_BEHIND_AGAIN_MS, 'the log is behind');
       const task = this.desired(running, known);
       if (task === undefined) return undefined;
       const signal = AbortSignal.any([context.signal, running.withdrawn.signal, lease.signal]);
@@ -279,20 +275,20 @@ export class TaskRunner {
     { type, key, data }: Task,
     at: Pick<TaskContext, 'state' | 'signal' | 'attempt'>,
   ): TaskContext {
-    const { id, namespace, cluster, cause } = running.job;
+    const { id, namespace, cluster, cause } = running.queued;
     return {
       ...{ type, key, data, id, namespace, cluster, cause, ...at },
       requeueAfter,
       record: (command) => this.record(running, command),
       othersAtWork: async () =>
-        (await this.options.leases.held(clusterKeyOf(running.job))).filter((name) => !running.leases.includes(name)),
+        (await this.options.leases.held(clusterKeyOf(running.queued))).filter((name) => !running.leases.includes(name)),
     };
   }
 
   private async record(running: Running, command: Command): Promise<unknown> {
     running.recording += 1;
     try {
-      const { state: known, events } = await this.decide(running.job, { type: 'RecordOutcome', data: command });
+      const { state: known, events } = await this.decide(running.queued, { type: 'RecordOutcome', data: command });
       // A task that `finishes` may be withdrawn before it records, and must still be aborted by a new generation. A
       // pause is not its own result.
       const { state } = known;
@@ -305,25 +301,25 @@ export class TaskRunner {
   }
 
   private isWithdrawn(running: Running, known: KnownState<unknown>, seq: number): boolean {
-    const { reconciler, job, recording, hasEnded, finishes } = running;
-    if (recording > 0 || hasEnded || seq < job.data.seq) return false;
+    const { reconciler, queued, recording, hasEnded, finishes } = running;
+    if (recording > 0 || hasEnded || seq < queued.data.seq) return false;
     if (this.desired(running, known) !== undefined) return false;
-    return !finishes || reconciler.generation(known.state) !== job.data.generation;
+    return !finishes || reconciler.generation(known.state) !== queued.data.generation;
   }
 
-  private async decide(job: TaskJob, command: ReconcilerCommand): Promise<Decided<KnownState<unknown>>> {
-    const decider = this.deciders.get(this.reconcilerOf(job));
-    if (decider === undefined) throw new Error(`no reconciler is named ${job.data.reconciler}`);
-    const outcome = await this.options.handle(decider, this.streamOf(job), command, job.cause);
+  private async decide(queued: QueuedTask, command: ReconcilerCommand): Promise<Decided<KnownState<unknown>>> {
+    const decider = this.deciders.get(this.reconcilerOf(queued));
+    if (decider === undefined) throw new Error(`no reconciler is named ${queued.data.reconciler}`);
+    const outcome = await this.options.handle(decider, this.streamOf(queued), command, queued.cause);
     if (!isRefusal(outcome)) return outcome;
-    throw new ExternalFailure({ operation: 'record the outcome', target: job.cluster, message: outcome.message });
+    throw new ExternalFailure({ operation: 'record the outcome', target: queued.cluster, message: outcome.message });
   }
 
   private desired(
-    { reconciler, job }: Pick<Running, 'reconciler' | 'job'>,
+    { reconciler, queued }: Pick<Running, 'reconciler' | 'queued'>,
     known: KnownState<unknown>,
   ): Task | undefined {
-    return desiredTask(reconciler, known, job.data, this.options.now().toISOString());
+    return desiredTask(reconciler, known, queued.data, this.options.now().toISOString());
   }
 
   private nowOr(since: string): string {
@@ -331,13 +327,13 @@ export class TaskRunner {
     return now > since ? now : since;
   }
 
-  private reconcilerOf({ data }: TaskJob): AnyReconciler {
+  private reconcilerOf({ data }: QueuedTask): AnyReconciler {
     const found = this.options.reconcilers.find(({ name }) => name === data.reconciler);
     if (found === undefined) throw new Error(`no reconciler is named ${data.reconciler}`);
     return found;
   }
 
-  private streamOf(job: TaskJob): StreamId {
-    return { namespace: job.namespace, cluster: job.cluster, context: this.reconcilerOf(job).context };
+  private streamOf(queued: QueuedTask): StreamId {
+    return { namespace: queued.namespace, cluster: queued.cluster, context: this.reconcilerOf(queued).context };
   }
 }

@@ -7,7 +7,7 @@ import { MemoryStore } from '../memory.store.js';
 import { advance, type Reaction } from '../process.js';
 import { reconcilerProcess, tasksInState, type Reconciler, type Task, type TaskRef } from '../reconciler.js';
 import { stored } from '../spec.js';
-import type { Job, JobContext } from './decorators.js';
+import type { QueuedTask, AttemptContext } from './decorators.js';
 import { TaskRunner, type TaskContext, type TaskHandler } from './task.runner.js';
 
 const UID = '00000000-0000-4000-8000-000000000000' as ClusterUid;
@@ -54,12 +54,12 @@ const joining: Reconciler<Nodes, Join> = {
   followUps: (_state, { event }) => (event?.type === 'ClusterDeleted' ? [task('Forget', 'all')] : []),
 };
 
-const jobOf = (key: string, more: Partial<TaskRef> = {}): Job => {
+const queuedTaskOf = (key: string, more: Partial<TaskRef> = {}): QueuedTask => {
   const data: TaskRef = { reconciler: 'joining', generation: UID, key, seq: 1, now: NOW, ...more };
   return { id: key, type: key.split('/')[0] ?? '', namespace: 'default', cluster: 'demo', cause: CAUSE, data };
 };
 
-const context: JobContext = {
+const context: AttemptContext = {
   attempt: 1,
   signal: new AbortController().signal,
 };
@@ -100,7 +100,7 @@ const ran = (names: string[]): TaskHandler => {
 describe('the runner of tasks', () => {
   it('runs a desired task, and appends what it records', async () => {
     const { tasks, store } = await runner(NOW, reached('w-1'));
-    await tasks.run(jobOf('Join/w-1'), context, {}, async ({ data, record }: TaskContext) => {
+    await tasks.run(queuedTaskOf('Join/w-1'), context, {}, async ({ data, record }: TaskContext) => {
       expect(await record({ type: 'Join', data: data['node'] })).toEqual([]);
     });
     expect(store.events.map(({ type }) => type)).toEqual(['HostReached', 'WorkerJoined']);
@@ -110,34 +110,38 @@ describe('the runner of tasks', () => {
     const { tasks } = await runner(NOW, reached('w-1'), joined('w-1'));
     const names: string[] = [];
     for (const key of ['Join/w-1', 'Join/w-2'])
-      expect(await tasks.run(jobOf(key), context, {}, ran(names))).toBeUndefined();
-    expect(await tasks.run(jobOf('Join/w-1', { generation: 'another' }), context, {}, ran(names))).toBeUndefined();
+      expect(await tasks.run(queuedTaskOf(key), context, {}, ran(names))).toBeUndefined();
+    expect(
+      await tasks.run(queuedTaskOf('Join/w-1', { generation: 'another' }), context, {}, ran(names)),
+    ).toBeUndefined();
     expect(names).toEqual([]);
   });
 
   it('requeues a task newer than its own view of the log: it may be desired there', async () => {
     const { tasks } = await runner(NOW, reached('w-1'));
-    expect(await tasks.run(jobOf('Join/w-2', { seq: 2 }), context, {}, ran([]))).toMatchObject({ kind: 'requeue' });
+    expect(await tasks.run(queuedTaskOf('Join/w-2', { seq: 2 }), context, {}, ran([]))).toMatchObject({
+      kind: 'requeue',
+    });
   });
 
   it("assumes at least the task's own time, so that no clock skew loses a task", async () => {
     const { tasks } = await runner(NOW, reached('w-1'));
     const names: string[] = [];
-    await tasks.run(jobOf('Leave/w-1', { now: END }), context, {}, ran(names));
+    await tasks.run(queuedTaskOf('Leave/w-1', { now: END }), context, {}, ran(names));
     expect(names).toEqual(['Leave/w-1']);
   });
 
   it('serializes exclusive tasks of a cluster, and runs others meanwhile', async () => {
     const { tasks } = await runner(NOW, reached('w-1'), reached('w-2'), reached('w-3'));
     const names: string[] = [];
-    await tasks.run(jobOf('Join/w-1'), context, { exclusive: true }, async (first) => {
-      expect(await tasks.run(jobOf('Join/w-2'), context, { exclusive: true }, ran(names))).toMatchObject({
+    await tasks.run(queuedTaskOf('Join/w-1'), context, { exclusive: true }, async (first) => {
+      expect(await tasks.run(queuedTaskOf('Join/w-2'), context, { exclusive: true }, ran(names))).toMatchObject({
         kind: 'requeue',
       });
       expect(await first.othersAtWork()).toEqual([]);
-      await tasks.run(jobOf('Join/w-3'), context, {}, ran(names));
+      await tasks.run(queuedTaskOf('Join/w-3'), context, {}, ran(names));
     });
-    await tasks.run(jobOf('Join/w-2'), context, { exclusive: true }, ran(names));
+    await tasks.run(queuedTaskOf('Join/w-2'), context, { exclusive: true }, ran(names));
     expect(names).toEqual(['Join/w-3', 'Join/w-2']);
   });
 
@@ -145,7 +149,7 @@ describe('the runner of tasks', () => {
     const { tasks } = await runner(NOW, reached('w-1'), reached('w-2'), reached('w-3'));
     const names: string[] = [];
     const run = (node: string, locks: readonly string[], handler: TaskHandler = ran(names)) =>
-      tasks.run(jobOf(`Join/${node}`, { locks }), context, { exclusive: true }, handler);
+      tasks.run(queuedTaskOf(`Join/${node}`, { locks }), context, { exclusive: true }, handler);
     await run('w-1', ['request/r-1', 'balancer'], async () => {
       expect(await run('w-2', ['balancer', 'plan'])).toMatchObject({ kind: 'requeue', isBlocked: true });
       expect(await run('w-3', ['plan'])).toBeUndefined();
@@ -157,9 +161,9 @@ describe('the runner of tasks', () => {
   it('serializes an exclusive task without locks with those with locks', async () => {
     const { tasks, leases } = await runner(NOW, reached('w-1'), reached('w-2'));
     const names: string[] = [];
-    const alone = (handler = ran(names)) => tasks.run(jobOf('Join/w-1'), context, { exclusive: true }, handler);
+    const alone = (handler = ran(names)) => tasks.run(queuedTaskOf('Join/w-1'), context, { exclusive: true }, handler);
     const locked = (handler = ran(names)) =>
-      tasks.run(jobOf('Join/w-2', { locks: ['plan'] }), context, { exclusive: true }, handler);
+      tasks.run(queuedTaskOf('Join/w-2', { locks: ['plan'] }), context, { exclusive: true }, handler);
     await alone(async () => {
       expect(await locked()).toMatchObject({ isBlocked: true });
     });
@@ -197,7 +201,7 @@ describe('the runner of tasks', () => {
     };
     const aborted = await new Promise<boolean>((resolve, reject) => {
       const handler: TaskHandler = (task) => run(task).then(resolve);
-      tasks.run(jobOf('Join/w-1'), context, policy, handler).catch(reject);
+      tasks.run(queuedTaskOf('Join/w-1'), context, policy, handler).catch(reject);
     });
     expect(aborted).toBe(aborts);
   });
@@ -205,17 +209,17 @@ describe('the runner of tasks', () => {
   it('starts no task of a paused cluster, and starts it when the cluster is resumed', async () => {
     const { tasks, store } = await runner(NOW, reached('w-1'), paused);
     const names: string[] = [];
-    await tasks.run(jobOf('Join/w-1'), context, {}, ran(names));
+    await tasks.run(queuedTaskOf('Join/w-1'), context, {}, ran(names));
     expect(names).toEqual([]);
     await say(store, resumed);
-    await tasks.run(jobOf('Join/w-1'), context, {}, ran(names));
+    await tasks.run(queuedTaskOf('Join/w-1'), context, {}, ran(names));
     expect(names).toEqual(['Join/w-1']);
   });
 
   it('records no failure of a task of a paused cluster', async () => {
     const { tasks, store } = await runner(NOW, reached('w-1'), paused);
     const cause = { operation: 'join', target: 'w-1', message: 'aborted' };
-    await tasks.recordFailure(jobOf('Join/w-1'), { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null });
+    await tasks.recordFailure(queuedTaskOf('Join/w-1'), { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null });
     expect(store.events.map(({ type }) => type)).toEqual(['HostReached', 'ClusterPaused']);
   });
 
@@ -223,7 +227,7 @@ describe('the runner of tasks', () => {
     const { tasks } = await runner(NOW, reached('w-1'), deleted);
     const names: string[] = [];
     const followUp = task('Forget', 'all');
-    await tasks.run(jobOf('Forget/all', { generation: '', followUp }), context, {}, ran(names));
+    await tasks.run(queuedTaskOf('Forget/all', { generation: '', followUp }), context, {}, ran(names));
     expect(names).toEqual(['Forget/all']);
   });
 });
@@ -239,7 +243,7 @@ describe('the process of a reconciler', () => {
     return { state: states.get('default/demo')?.state, last: last.map(({ reaction }) => nameOf(reaction)) };
   };
   const nameOf = (reaction: Reaction): string =>
-    reaction.kind === 'job' ? String(reaction.data['key']) : `${reaction.kind} ${reaction.key}`;
+    reaction.kind === 'task' ? String(reaction.data['key']) : `${reaction.kind} ${reaction.key}`;
 
   it('publishes a task when it becomes desired, and not again while it is desired [Cluster API 3]', () => {
     expect(after(reached('w-1')).last).toEqual(['Join/w-1', 'timer wake']);

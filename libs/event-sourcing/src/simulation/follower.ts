@@ -1,8 +1,8 @@
 import type { Fact, StoredEvent } from '@fairlead/contracts';
 import type { Command } from '../decider.js';
-import type { Job } from '../jetstream/decorators.js';
-import { jobOfTask } from '../jetstream/task.job.js';
-import type { JobReaction, Reaction } from '../process.js';
+import type { QueuedTask } from '../jetstream/decorators.js';
+import { queuedTaskOf } from '../jetstream/queued.task.js';
+import type { TaskReaction, Reaction } from '../process.js';
 import { clusterKeyOf } from '../projection.js';
 import {
   desiredTask,
@@ -18,8 +18,6 @@ import {
 } from '../reconciler.js';
 
 /** A task that has become desired, or the statement of facts. */
-export type TaskJob = Job<TaskRef>;
-
 type Waker = Pick<StoredEvent['meta'], 'id' | 'correlationId'>;
 
 /**
@@ -51,7 +49,7 @@ export class Follower<State, F extends Fact = Fact> {
   }
 
   /** What becomes desired with an event that it reads. */
-  read(event: StoredEvent): readonly TaskJob[] {
+  read(event: StoredEvent): readonly QueuedTask[] {
     const clusterKey = clusterKeyOf(event);
     const before = this.states.get(clusterKey);
     const after = this.process.evolve(before ?? this.process.initial, event);
@@ -68,7 +66,7 @@ export class Follower<State, F extends Fact = Fact> {
   }
 
   /** For each cluster whose state waits, the moment comes that it waits for. */
-  wake(): readonly TaskJob[] {
+  wake(): readonly QueuedTask[] {
     return [...this.states].flatMap(([clusterKey, state]) => {
       const { id = 'wake', correlationId = 'wake' } = this.wakers.get(clusterKey) ?? {};
       if (state.wakeAt === null) return [];
@@ -85,12 +83,12 @@ export class Follower<State, F extends Fact = Fact> {
   }
 
   /** The task as it is desired now, by what the whole log says; undefined: it is void. */
-  taskOf({ data: ref }: Pick<TaskJob, 'data'>, now: string, known = this.known()): Task | undefined {
+  taskOf({ data: ref }: Pick<QueuedTask, 'data'>, now: string, known = this.known()): Task | undefined {
     return desiredTask(this.reconciler as Reconciler<State>, known, ref, now);
   }
 
   /** Whether it is still asked for, as far as it has read. */
-  isAsked({ namespace, cluster, data: { key, seq, now } }: TaskJob): boolean {
+  isAsked({ namespace, cluster, data: { key, seq, now } }: QueuedTask): boolean {
     const origin = this.states.get(`${namespace}/${cluster}`)?.origins[key];
     return origin?.seq === seq && origin.now === now;
   }
@@ -105,15 +103,15 @@ export class Follower<State, F extends Fact = Fact> {
     return this.kernel.decide(known, { type: STATE_FACTS, data: { now } }) as readonly F[];
   }
 
-  private asked(clusterKey: string, reactions: readonly Reaction[]): readonly TaskJob[] {
+  private asked(clusterKey: string, reactions: readonly Reaction[]): readonly QueuedTask[] {
     const { name: process } = this.process;
     const origins = this.states.get(clusterKey)?.origins ?? {};
     return reactions
-      .filter((reaction): reaction is JobReaction => reaction.kind === 'job')
+      .filter((reaction): reaction is TaskReaction => reaction.kind === 'task')
       .flatMap((reaction) => {
         const origin = origins[(reaction.data as TaskRef).key];
         const at = { service: this.service, process, clusterKey };
-        return origin === undefined ? [] : [jobOfTask(at, origin, reaction) as TaskJob];
+        return origin === undefined ? [] : [queuedTaskOf(at, origin, reaction)];
       });
   }
 }

@@ -1,21 +1,21 @@
 import { ExternalFailure, type StoredEvent } from '@fairlead/contracts';
 import { consumerNames, processConsumer, type Consumers } from '../jetstream/consumers.js';
-import { taskPattern, type Job, type JobContext, type JobFailure, type RequeueAfter } from '../jetstream/decorators.js';
+import {
+  taskPattern,
+  type QueuedTask,
+  type AttemptContext,
+  type AttemptFailure,
+  type RequeueAfter,
+} from '../jetstream/decorators.js';
 import { PartitionCursor } from '../jetstream/partition.cursor.js';
 import { PartitionFold, type Mark } from '../jetstream/partition.fold.js';
-import { jobOfTask } from '../jetstream/task.job.js';
+import { queuedTaskOf } from '../jetstream/queued.task.js';
 import { TaskRunner } from '../jetstream/task.runner.js';
 import type { Handle } from '../handle.js';
+import type { JsonObject } from '../process.js';
 import { MemoryLeases } from '../memory.leases.js';
 import type { Projection } from '../projection.js';
-import {
-  reconcilerProcess,
-  STATE_FACTS,
-  tasksInState,
-  type AnyReconciler,
-  type TaskRef,
-  type TasksInState,
-} from '../reconciler.js';
+import { reconcilerProcess, STATE_FACTS, tasksInState, type AnyReconciler, type TasksInState } from '../reconciler.js';
 import type { TaskLeases } from '../task.leases.js';
 import { Database } from './database.js';
 import { handlerOf, handlersOf, type Handler } from './handlers.js';
@@ -26,7 +26,7 @@ const RUNNING_MAX = 6;
 const BATCH_MAX = 4;
 /** Cache size per life; what does not fit is read again. */
 const DOCUMENTS_MAX = 200;
-/** For jobs that are not tasks of a reconciler, and for the task that records facts. */
+/** For messages, and for the task that records facts. */
 const ATTEMPTS_OTHER_MAX = 50;
 const NEXT_ATTEMPT_AT = '2026-01-01T01:00:00.000Z';
 
@@ -35,10 +35,10 @@ export interface Parts {
   readonly handle: Handle;
   /** Their methods decorated with OnTask run the tasks. */
   readonly controllers: readonly object[];
-  /** Runs jobs that are not tasks of a reconciler. */
-  readonly deliver?: (job: Job, context: JobContext) => Promise<RequeueAfter | void | undefined>;
+  /** Handles messages that are no tasks of a reconciler: facts of agents. */
+  readonly deliver?: (message: Message, context: AttemptContext) => Promise<RequeueAfter | void | undefined>;
   /** A follow-up has failed, which no event records. */
-  readonly failed?: (job: Job, failure: JobFailure) => Promise<void>;
+  readonly failed?: (task: QueuedTask, failure: AttemptFailure) => Promise<void>;
 }
 
 export interface ProgramOptions {
@@ -61,8 +61,10 @@ export interface ProgramOptions {
   readonly start: (life: Life, program: Program, leases: TaskLeases) => Parts;
 }
 
+type Message = QueuedTask<JsonObject>;
+
 interface Queued {
-  readonly job: Job;
+  readonly task: QueuedTask;
   readonly attempt: number;
   /** The state that desires it, if it is a task: tasks are in no queue that outlives the program. */
   readonly askedBy?: string;
@@ -79,7 +81,7 @@ interface Replica {
 
 /**
  * A service as run by its kernel: a consumer of the log, rows and positions in a database, tasks that the states of its
- * reconcilers desire, and jobs on a queue that outlives it. The fold, the cursor and the task runner are the product's
+ * reconcilers desire, and messages on a queue that outlives it. The fold, the cursor and the task runner are the product's
  * own. A killed replica loses everything that is not in the database, the log or the queue.
  */
 export class Program {
@@ -146,10 +148,10 @@ export class Program {
   }
 
   /** The queue deduplicates messages by id. */
-  publish(job: Job): void {
-    if (this.published.has(job.id)) return;
-    this.published.add(job.id);
-    this.queue.push({ job, attempt: 1 });
+  publish(message: Message): void {
+    if (this.published.has(message.id)) return;
+    this.published.add(message.id);
+    this.queue.push({ task: message as QueuedTask, attempt: 1 });
   }
 
   /** Advances each process and cluster to the next time at which a state is woken. False: there is none. */
@@ -294,14 +296,14 @@ export class Program {
     if (process === undefined) return;
     const at = { service: name, process: consumer, clusterKey };
     const desired = state?.origins === undefined ? [] : tasksInState(process, state as TasksInState);
-    const jobs = desired.map(({ origin, reaction }) => jobOfTask(at, origin, reaction));
+    const tasks = desired.map(({ origin, reaction }) => queuedTaskOf(at, origin, reaction));
     const askedBy = `${consumer}|${clusterKey}`;
-    const stays = ({ askedBy: by, job }: Queued): boolean => by !== askedBy || jobs.some(({ id }) => id === job.id);
+    const stays = ({ askedBy: by, task }: Queued): boolean => by !== askedBy || tasks.some(({ id }) => id === task.id);
     this.tasks = this.tasks.filter(stays);
-    for (const job of jobs) {
-      if (this.asked.has(job.id)) continue;
-      this.asked.add(job.id);
-      const queued = { job, attempt: this.database.attempts.get(job.id) ?? 1, askedBy };
+    for (const task of tasks) {
+      if (this.asked.has(task.id)) continue;
+      this.asked.add(task.id);
+      const queued = { task, attempt: this.database.attempts.get(task.id) ?? 1, askedBy };
       this.tasks.push(queued);
       if (simulation.chance(simulation.troubles.twin)) this.tasks.push({ ...queued });
     }
@@ -315,7 +317,7 @@ export class Program {
     const replica = this.replicas[simulation.below(this.replicas.length)];
     if (queued === undefined || replica === undefined) return;
     const { life } = replica;
-    simulation.trace.push(`start ${String(queued.job.data['key'] ?? queued.job.type)} #${queued.attempt}`);
+    simulation.trace.push(`start ${String(queued.task.data['key'] ?? queued.task.type)} #${queued.attempt}`);
     replica.running.add(queued);
     this.work(queued, replica)
       .then((again) => {
@@ -328,7 +330,7 @@ export class Program {
 
   /** Returns what is delivered later; undefined: it is done. */
   private async work(queued: Queued, replica: Replica): Promise<Queued | undefined> {
-    const { job, attempt } = queued;
+    const { task, attempt } = queued;
     const { life } = replica;
     try {
       const result = await this.deliver(queued, replica);
@@ -337,13 +339,13 @@ export class Program {
       return undefined;
     } catch (error) {
       if (life.dead || !(error instanceof ExternalFailure)) throw error;
-      this.options.simulation.trace.push(`failed ${job.type}: ${error.message}`);
+      this.options.simulation.trace.push(`failed ${task.type}: ${error.message}`);
       const attemptsMax = this.attemptsOf(queued, replica);
       const isLast = attempt >= attemptsMax || !error.retryable;
       const failure = { cause: error.toCause(), attempt, attemptsMax, nextAttemptAt: isLast ? null : NEXT_ATTEMPT_AT };
       try {
-        await replica.tasks.recordFailure(job, failure);
-        await replica.parts.failed?.(job, failure);
+        await replica.tasks.recordFailure(task, failure);
+        await replica.parts.failed?.(task, failure);
       } catch (again) {
         if (life.dead || !(again instanceof ExternalFailure)) throw again;
         return queued; // Not recorded as failed: delivered again, as in the kernel.
@@ -352,30 +354,30 @@ export class Program {
         this.ended(queued);
         return undefined;
       }
-      this.database.attempts.set(job.id, attempt + 1);
+      this.database.attempts.set(task.id, attempt + 1);
       return { ...queued, attempt: attempt + 1 };
     }
   }
 
-  private attemptsOf({ job }: Queued, { handlers }: Replica): number {
-    return this.options.attemptsMax ?? handlers.get(taskPattern(job.type))?.policy.attemptsMax ?? ATTEMPTS_OTHER_MAX;
+  private attemptsOf({ task }: Queued, { handlers }: Replica): number {
+    return this.options.attemptsMax ?? handlers.get(taskPattern(task.type))?.policy.attemptsMax ?? ATTEMPTS_OTHER_MAX;
   }
 
-  private deliver({ job, attempt, askedBy }: Queued, replica: Replica): Promise<RequeueAfter | void | undefined> {
-    const context: JobContext = { attempt, signal: new AbortController().signal };
+  private deliver({ task, attempt, askedBy }: Queued, replica: Replica): Promise<RequeueAfter | void | undefined> {
+    const context: AttemptContext = { attempt, signal: new AbortController().signal };
     const { tasks, handlers, parts } = replica;
-    if (job.type === STATE_FACTS) return tasks.stateFacts(job);
-    if (askedBy === undefined && parts.deliver !== undefined) return parts.deliver(job, context);
-    const { policy, handle } = handlerOf(handlers, job.type);
-    return tasks.run(job, context, policy, handle);
+    if (task.type === STATE_FACTS) return tasks.stateFacts(task);
+    if (askedBy === undefined && parts.deliver !== undefined) return parts.deliver(task, context);
+    const { policy, handle } = handlerOf(handlers, task.type);
+    return tasks.run(task, context, policy, handle);
   }
 
   /** Processed by the partition in order. */
-  private ended({ job, askedBy }: Queued): void {
-    const task = job.data as TaskRef;
+  private ended({ task, askedBy }: Queued): void {
+    const ref = task.data;
     const [consumer, clusterKey] = askedBy?.split('|') ?? [];
-    if (task.followUp === undefined || consumer === undefined || clusterKey === undefined) return;
-    this.marks.push({ kind: 'ended', consumer, clusterKey, task });
+    if (ref.followUp === undefined || consumer === undefined || clusterKey === undefined) return;
+    this.marks.push({ kind: 'ended', consumer, clusterKey, task: ref });
   }
 }
 

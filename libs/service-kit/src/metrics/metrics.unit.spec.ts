@@ -10,14 +10,14 @@ describe('the metrics of a service', () => {
   it('have the delay until events are seen, and jobs by type and outcome', async () => {
     const metrics = new ServiceMetrics('infra-svc');
     metrics.eventsTaken([3, 40, -2]);
-    metrics.jobEnded({ type: 'CreateMachines', outcome: 'done', durationMs: 700 });
-    metrics.jobEnded({ type: 'CreateMachines', outcome: 'failed', durationMs: 20 });
+    metrics.attemptEnded({ type: 'CreateMachines', outcome: 'done', durationMs: 700 });
+    metrics.attemptEnded({ type: 'CreateMachines', outcome: 'failed', durationMs: 20 });
     expect(await linesOf(metrics, 'fairlead_event_age_seconds_bucket{le="0.005"')).toEqual([
       'fairlead_event_age_seconds_bucket{le="0.005",service="infra-svc"} 2',
     ]);
-    expect(await linesOf(metrics, 'fairlead_job_duration_seconds_count')).toEqual([
-      'fairlead_job_duration_seconds_count{service="infra-svc",type="CreateMachines",outcome="done"} 1',
-      'fairlead_job_duration_seconds_count{service="infra-svc",type="CreateMachines",outcome="failed"} 1',
+    expect(await linesOf(metrics, 'fairlead_task_duration_seconds_count')).toEqual([
+      'fairlead_task_duration_seconds_count{service="infra-svc",type="CreateMachines",outcome="done"} 1',
+      'fairlead_task_duration_seconds_count{service="infra-svc",type="CreateMachines",outcome="failed"} 1',
     ]);
   });
 

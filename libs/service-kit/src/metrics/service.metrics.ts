@@ -1,12 +1,12 @@
 import { wordsOf } from '@fairlead/contracts';
 import { REJECTIONS, type RejectionReason } from '@fairlead/event-sourcing';
-import type { JobOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
+import type { AttemptOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** From an immediate commit to a projection that is being rebuilt. */
 const AGE_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300];
 /** Jobs call a provider, run a step on a host by SSH, or drain a node. */
-const JOB_BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900];
+const ATTEMPT_BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900];
 const HTTP_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
 const S = 1_000;
@@ -109,10 +109,10 @@ export class ServiceMetrics implements Meter {
     // Starts at 0, so that an alert on an increase sees the first rejection.
     for (const reason of REJECTIONS) this.rejected.inc({ reason }, 0);
     this.jobs = new Histogram({
-      name: 'fairlead_job_duration_seconds',
+      name: 'fairlead_task_duration_seconds',
       help: 'Attempts of jobs: done, later (called again), failed (tried again), buried (given up)',
       labelNames: ['type', 'outcome'],
-      buckets: JOB_BUCKETS_S,
+      buckets: ATTEMPT_BUCKETS_S,
       registers: [registry],
     });
     this.http = new Histogram({
@@ -132,7 +132,7 @@ export class ServiceMetrics implements Meter {
     this.rejected.inc({ reason }, count);
   }
 
-  jobEnded({ type, outcome, durationMs }: { type: string; outcome: JobOutcome; durationMs: number }): void {
+  attemptEnded({ type, outcome, durationMs }: { type: string; outcome: AttemptOutcome; durationMs: number }): void {
     this.jobs.observe({ type, outcome }, durationMs / S);
   }
 

@@ -1,7 +1,7 @@
-import type { JobOutcome } from './meter.js';
+import type { AttemptOutcome } from './meter.js';
 
-/** A job that this replica is working on. */
-export interface JobAtWork {
+/** A task that this replica is working on. */
+export interface TaskAtWork {
   readonly what: string;
   readonly sinceMs: number;
   readonly limitMs: number;
@@ -9,15 +9,15 @@ export interface JobAtWork {
   readonly groups: readonly string[];
 }
 
-/** Statistics of a replica's job runner. Times are milliseconds of any one clock. */
-export interface JobsStatistics {
+/** Statistics of a replica's task runner. Times are milliseconds of any one clock. */
+export interface TasksStatistics {
   readonly concurrency: number;
-  readonly atWork: readonly JobAtWork[];
-  /** When the last job ended, done or failed; a requeued job does not count. */
+  readonly atWork: readonly TaskAtWork[];
+  /** When the last task ended, done or failed; a requeued task does not count. */
   readonly lastEndMs: number;
-  /** Since when due jobs wait for a slot; null: none. Delayed jobs do not count: they are not due. */
+  /** Since when due tasks wait for a slot; null: none. Delayed tasks do not count: they are not due. */
   readonly waitingSinceMs: number | null;
-  /** Since when jobs were requeued because their leases are held while no other job was running; null: none. */
+  /** Since when tasks were requeued because their leases are held while no other task was running; null: none. */
   readonly blockedSinceMs: number | null;
   /** The longest timeout of any task: how long another replica may hold a lease. */
   readonly longestMs: number;
@@ -29,12 +29,12 @@ const MINUTE_MS = 60_000;
 const minutes = (ms: number): string => `${Math.floor(ms / MINUTE_MS)} min`;
 
 /** Handlers end at their timeout, even unresponsive ones: what hangs is the recording of the failure afterwards. */
-const overdue = ({ atWork }: JobsStatistics, nowMs: number): string | undefined => {
+const overdue = ({ atWork }: TasksStatistics, nowMs: number): string | undefined => {
   const found = atWork.find(({ sinceMs, limitMs }) => nowMs - sinceMs - limitMs >= STUCK_AFTER_MS);
   return found && `${found.what} has not ended ${minutes(nowMs - found.sinceMs - found.limitMs)} after its time limit`;
 };
 
-const untaken = (statistics: JobsStatistics, nowMs: number): string | undefined => {
+const untaken = (statistics: TasksStatistics, nowMs: number): string | undefined => {
   const { waitingSinceMs, lastEndMs, atWork, concurrency } = statistics;
   if (waitingSinceMs === null) return undefined;
   const quietMs = nowMs - Math.max(waitingSinceMs, lastEndMs);
@@ -47,13 +47,13 @@ const untaken = (statistics: JobsStatistics, nowMs: number): string | undefined 
   return `no task has ended for ${minutes(quietMs)} although tasks wait, ${why}`;
 };
 
-const blocked = ({ blockedSinceMs, longestMs }: JobsStatistics, nowMs: number): string | undefined =>
+const blocked = ({ blockedSinceMs, longestMs }: TasksStatistics, nowMs: number): string | undefined =>
   blockedSinceMs !== null && nowMs - blockedSinceMs >= longestMs + STUCK_AFTER_MS
     ? `tasks have waited ${minutes(nowMs - blockedSinceMs)} for leases, longer than any task may take`
     : undefined;
 
 /** `ok`, or why this replica makes no progress although work is waiting. */
-export const jobsReport = (statistics: JobsStatistics, nowMs: number): string =>
+export const tasksReport = (statistics: TasksStatistics, nowMs: number): string =>
   overdue(statistics, nowMs) ?? untaken(statistics, nowMs) ?? blocked(statistics, nowMs) ?? 'ok';
 
 /** Tasks that wait for a free slot of their group. */
@@ -77,7 +77,7 @@ export interface GroupWait {
   readonly longest: { readonly what: string; readonly takenMs: number } | undefined;
 }
 
-const waitOf = ({ group, count, sinceMs }: GroupQueue, atWork: readonly JobAtWork[], nowMs: number): GroupWait => {
+const waitOf = ({ group, count, sinceMs }: GroupQueue, atWork: readonly TaskAtWork[], nowMs: number): GroupWait => {
   const inGroup = atWork.filter(({ groups }) => groups.includes(group));
   const [first] = inGroup.toSorted((one, other) => one.sinceMs - other.sinceMs);
   const longest = first && { what: first.what, takenMs: nowMs - first.sinceMs };
@@ -98,8 +98,8 @@ const waitsReport = (waits: readonly GroupWait[]): readonly string[] =>
     });
 
 /** Collects the statistics of one replica. */
-export class JobsProgress {
-  private readonly atWork = new Map<string, JobAtWork>();
+export class TasksProgress {
+  private readonly atWork = new Map<string, TaskAtWork>();
   private queues: readonly GroupQueue[] = [];
   private lastEndMs: number;
   private waitingSinceMs: number | null = null;
@@ -115,7 +115,7 @@ export class JobsProgress {
     this.limits = limits;
   }
 
-  /** Sets the number of due jobs that wait for a slot. */
+  /** Sets the number of due tasks that wait for a slot. */
   waiting(count: number): void {
     this.waitingSinceMs = count === 0 ? null : (this.waitingSinceMs ?? this.nowMs());
   }
@@ -142,7 +142,7 @@ export class JobsProgress {
   }
 
   /** `isBlocked`: its lease is held, and nothing was done. */
-  ended(id: string, outcome: JobOutcome | 'given back', isBlocked = false): void {
+  ended(id: string, outcome: AttemptOutcome | 'given back', isBlocked = false): void {
     this.atWork.delete(id);
     const isEnd = outcome === 'done' || outcome === 'failed' || outcome === 'buried';
     if (isEnd) this.lastEndMs = this.nowMs();
@@ -158,7 +158,7 @@ export class JobsProgress {
 
   report(): string {
     const { atWork, lastEndMs, blockedSinceMs, waitingSinceMs, limits } = this;
-    return jobsReport(
+    return tasksReport(
       { ...limits, atWork: [...atWork.values()], lastEndMs, waitingSinceMs, blockedSinceMs },
       this.nowMs(),
     );

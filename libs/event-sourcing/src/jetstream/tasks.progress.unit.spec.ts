@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { JobsProgress } from './jobs.progress.js';
+import { TasksProgress } from './tasks.progress.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 describe('the health of a service whose tasks', () => {
   let nowMs: number;
-  let progress: JobsProgress;
+  let progress: TasksProgress;
 
   beforeEach(() => {
     nowMs = 0;
-    progress = new JobsProgress(() => nowMs);
+    progress = new TasksProgress(() => nowMs);
     progress.configured({ concurrency: 2, longestMs: HOUR_MS });
   });
 
