@@ -9,6 +9,25 @@ import { faultsOf, type CodeOfForm, type SettingFault } from './setting-faults.j
 /** Maximum hosts per inventory. */
 export const OWN_HOSTS_MAX = 1_000;
 
+/** What an inspection of a host checks, in the order in which it does. */
+export const HOST_CHECKS = ['ssh', 'hostKey', 'root', 'system', 'address', 'clean', 'clock', 'disk'] as const;
+export type HostCheck = (typeof HOST_CHECKS)[number];
+
+const check = (doc: string) => z.string().optional().describe(`${doc}. Empty: passed; absent: not checked`);
+
+/** The result of each check of a host. */
+export const HostChecks = z.strictObject({
+  ssh: check('It answers, accepts the key, runs commands and transfers files'),
+  hostKey: check('It has the host key that is known'),
+  root: check('Commands run as root, if need be by sudo without a password'),
+  system: check('Kernel, architecture, systemd and cgroups are those that Kubernetes needs'),
+  address: check('It has the address of its node'),
+  clean: check('Nothing is left of another cluster'),
+  clock: check('Its clock is that of Fairlead'),
+  disk: check('The folders of a node are writable, and have enough space'),
+});
+export type HostChecks = z.infer<typeof HostChecks>;
+
 /** The machine size of every inventory host. */
 export const ANY_HOST = 'ssh.any';
 

@@ -39,6 +39,17 @@ export * from './rules/document.faults.js';
 export * from './rules/manifest.rules.js';
 export * from './rules/request.faults.js';
 export * from './rules/template.rules.js';
+export {
+  CAUSE_WORDS,
+  causeBegunBy,
+  concerns,
+  lanesOf,
+  nodesIn,
+  totalsOf,
+  type ScoreEvent,
+  type Segment,
+  type Track,
+} from './score.js';
 export * from './ssh-keys.js';
 export * from './version.path.js';
 export * from './windows.js';

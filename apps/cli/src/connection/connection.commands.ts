@@ -1,4 +1,4 @@
-import { PROVIDERS, traitsOf } from '@fairlead/contracts';
+import { HOST_CHECKS, PROVIDERS, traitsOf, type HostCheck, type HostChecks } from '@fairlead/contracts';
 import { parseYaml } from '@fairlead/parsers';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -95,6 +95,18 @@ const addGet = (parent: Command, io: Io): void => {
   );
 };
 
+/** Names of checks as people say them. */
+const CHECK_NAMES = {
+  ...{ ssh: 'SSH', hostKey: 'host key', root: 'root', system: 'system', address: 'address' },
+  ...{ clean: 'clean', clock: 'clock', disk: 'disk' },
+} as const satisfies Record<HostCheck, string>;
+
+/** Earlier releases do not return the checks. */
+const failedChecks = (checks: HostChecks | undefined): string =>
+  HOST_CHECKS.filter((check) => (checks?.[check] ?? '') !== '')
+    .map((check) => CHECK_NAMES[check])
+    .join(', ');
+
 const addHosts = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'hosts <connection>',
@@ -109,7 +121,7 @@ const addHosts = (parent: Command, io: Io): void => {
         table: {
           columns: [
             ...['name', 'address', optional('zone', 3), optional('machine type', 2), 'state'],
-            ...['cluster', optional('machine', 1), prose('message')],
+            ...['cluster', optional('machine', 1), 'failed checks', prose('message')],
           ],
           rows: hosts.map((host) => [
             host.name,
@@ -119,6 +131,7 @@ const addHosts = (parent: Command, io: Io): void => {
             host.state,
             host.cluster,
             host.machine,
+            failedChecks(host.checks),
             [host.problem, host.warning ? `warning: ${host.warning}` : ''].filter(Boolean).join('; '),
           ]),
           empty: `The connection ${name} has no inventory of hosts, or none that your token can read: that requires the role admin in all namespaces.`,

@@ -255,11 +255,19 @@ describe('connection', () => {
     const hosts = [
       { ...host, state: 'in-use', cluster: 'default/demo', machine: 'demo-cp-1-x7k2p', problem: '' },
       { ...host, name: 'rack-2', state: 'kept-out', cluster: 'default/old', machine: 'old-w-1', problem: 'it is dead' },
+      {
+        ...host,
+        name: 'rack-3',
+        state: 'unreached',
+        problem: 'late',
+        checks: { ssh: '', clock: 'late', disk: 'full' },
+      },
     ];
     gateway.on('GET', '/connections/site', { body: { name: 'site', hosts } });
     const { stdout } = await ask(['connection', 'hosts', 'site']);
     expect(stdout).toMatch(/rack-1 .*hall-a .*in-use .*default\/demo .*demo-cp-1-x7k2p/);
     expect(stdout).toMatch(/rack-2 .*kept-out .*it is dead/);
+    expect(stdout).toMatch(/rack-3 .*unreached .*clock, disk .*late/);
   });
 
   it.each([

@@ -1,9 +1,11 @@
 import type {
   ClusterView,
+  ConnectionName,
   ConnectionView,
   ErrorView,
   Fact,
   NamespaceList,
+  NodeName,
   SecretRef,
   SpecList,
 } from '@fairlead/contracts';
@@ -216,6 +218,37 @@ describe('a connection', () => {
     const { body: after } = await gateway.ask<ConnectionView>('GET', `/connections/site?minSeq=${last.seq}`);
     expect(after.hosts?.map(({ state }) => state)).toEqual(['in-use', 'kept-out', 'unreached']);
     for (const at of [0, 2]) expect(after.hosts?.[at]?.problem).toContain('none of its 3 hosts can be used');
+  });
+
+  it('to your own hosts shows the checks of each host, also if none of them can be used', async () => {
+    const settings = { hosts: [1, 2].map((at) => ({ name: `host-${at}`, address: `198.51.100.4${at}` })) };
+    await put('checked', { provider: 'ssh', settings: { ...settings, secret: 'key' } });
+    const at = { ...NOWHERE, context: 'resources-checked' };
+    const late = 'its clock is 2 h behind the clock of Fairlead';
+    const shown = async (fact: Fact<'ConnectionVerified' | 'ConnectionUnverified'>) => {
+      const { meta } = await gateway.state(fact, at);
+      const { body } = await gateway.ask<ConnectionView>('GET', `/connections/checked?minSeq=${meta.seq}`);
+      return body.hosts?.map(({ state, problem, checks }) => [state, problem, checks]);
+    };
+    const connection = 'checked' as ConnectionName;
+    const hosts = [
+      { name: 'host-1' as NodeName, problem: 'it does not answer', checks: { ssh: 'it does not answer' } },
+      { name: 'host-2' as NodeName, problem: late, checks: { ssh: '', hostKey: '', root: '', clock: late } },
+    ];
+    const cause = { operation: 'verify connection', target: 'checked', message: 'none of its 2 hosts can be used' };
+    expect(await shown({ type: 'ConnectionUnverified', data: { connection, cause, hosts } })).toEqual([
+      ['unreached', 'it does not answer', hosts[0]!.checks],
+      ['unreached', late, hosts[1]!.checks],
+    ]);
+    const usable = [hosts[0]!, { name: 'host-2' as NodeName, problem: '', checks: { ssh: '', clock: '' } }];
+    const offer = { provider: 'ssh', region: 'here', zones: [], specs: [], hosts: usable };
+    const capabilities = { nlb: false, simulated: false };
+    expect(
+      await shown({ type: 'ConnectionVerified', data: { connection, offer: { ...offer, capabilities } } }),
+    ).toEqual([
+      ['unreached', 'it does not answer', hosts[0]!.checks],
+      ['free', '', { ssh: '', clock: '' }],
+    ]);
   });
 
   describe('to your own hosts, by their SSH host keys', () => {

@@ -49,6 +49,8 @@ export interface ConnectionDoc {
   /** When infra-svc last said whether it is reached. Absent: not since it was registered, or not since an earlier release. */
   readonly checkedAt?: string;
   readonly problem: string;
+  /** The hosts of an inventory of which none could be used, as they answered. Absent: one can be, or it is not known. */
+  readonly unusable?: NonNullable<ConnectionOffer['hosts']>;
   /** Tasks wait for a place among those of the connection; absent: none does for long. */
   readonly busy?: Omit<EventData<'ConnectionBusy'>, 'connection'>;
   /** Hosts of its inventory that are not free, by name. */
@@ -145,6 +147,8 @@ const withSshKey = (doc: ConnectionDoc, event: StoredEvent): ConnectionDoc => {
 
 const withoutCheck = ({ checkedAt: _past, ...doc }: ConnectionDoc): ConnectionDoc => doc;
 
+const withoutUnusable = ({ unusable: _past, ...doc }: ConnectionDoc): ConnectionDoc => doc;
+
 const withoutBusy = ({ busy: _over, ...doc }: ConnectionDoc): ConnectionDoc => doc;
 
 export const connectionsProjection: Projection<ConnectionDoc> = {
@@ -195,14 +199,19 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
         return { ...withoutCheck(before), registration: null };
       case 'ConnectionVerified':
         return {
-          ...before,
+          ...withoutUnusable(before),
           offer: event.data.offer,
           verifiedAt: event.meta.time,
           checkedAt: event.meta.time,
           problem: '',
         };
       case 'ConnectionUnverified':
-        return { ...before, checkedAt: event.meta.time, problem: sentenceOf(event.data.cause) };
+        return {
+          ...withoutUnusable(before),
+          checkedAt: event.meta.time,
+          problem: sentenceOf(event.data.cause),
+          ...(event.data.hosts === undefined ? {} : { unusable: event.data.hosts }),
+        };
       case 'ConnectionBusy': {
         const { connection: _name, ...busy } = event.data;
         return { ...before, busy };
@@ -252,14 +261,15 @@ const inventoryViewOf = (doc: RegisteredConnectionDoc): Inventory => {
 };
 
 const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullable<ConnectionView['hosts']> => {
-  const { offer, stock } = doc;
+  const { stock } = doc;
+  // What an inspection before the last one found does not count any more.
+  const inspected = doc.unusable ?? (doc.problem === '' ? doc.offer?.hosts : undefined);
   return settings.hosts.map((host) => {
     const { name, address, zone, spec } = host;
     const entry = stock[name];
-    // A verification that fails says nothing of each host, and what it found before does not count any more.
-    const unverified = doc.problem === '' ? undefined : `the connection cannot be used: ${doc.problem}`;
-    const found = offer?.hosts?.find((host) => host.name === name);
-    const problem = entry?.kept ?? unverified ?? found?.problem ?? '';
+    const found = inspected?.find((host) => host.name === name);
+    const unverified = doc.problem === '' ? '' : `the connection cannot be used: ${doc.problem}`;
+    const problem = entry?.kept ?? found?.problem ?? unverified;
     const state =
       entry === undefined ? (problem === '' ? 'free' : 'unreached') : entry.kept === null ? 'in-use' : 'kept-out';
     return {
@@ -274,6 +284,7 @@ const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullab
       hostKey: keyOf(doc, host.hostKey, { host: name, address: sshAddress(host) }),
       problem,
       warning: problem === '' ? (found?.warning ?? '') : '',
+      checks: found?.checks ?? {},
     };
   });
 };

@@ -11,6 +11,10 @@ interface JsonSchema {
   readonly [key: string]: unknown;
 }
 
+/** The limits of numbers in JavaScript say nothing of what is answered. */
+const isAnyInteger = ({ minimum, maximum }: { readonly minimum?: number; readonly maximum?: number }): boolean =>
+  minimum === Number.MIN_SAFE_INTEGER && maximum === Number.MAX_SAFE_INTEGER;
+
 /** Schemas with an id become components; OpenAPI 3.1 uses the same JSON Schema as zod. */
 const convertSchema: SwaggerDocumentOptions['standardSchemaConverter'] = (schema, { schemaType }) => {
   if (!(schema instanceof z.ZodType)) return undefined;
@@ -25,6 +29,10 @@ const convertSchema: SwaggerDocumentOptions['standardSchemaConverter'] = (schema
     // The pattern of a date-time is a page long and says no more than its format.
     override: ({ jsonSchema }) => {
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+      if (schemaType === 'output' && isAnyInteger(jsonSchema)) {
+        delete jsonSchema.minimum;
+        delete jsonSchema.maximum;
+      }
     },
   }) as JsonSchema;
   return { schema: converted, components };

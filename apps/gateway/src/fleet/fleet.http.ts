@@ -1,4 +1,12 @@
-import { ActivityQuery, FleetActivity, FleetDurations, FleetList, FleetQuery } from '@fairlead/contracts';
+import {
+  ActivityQuery,
+  CausesQuery,
+  FleetActivity,
+  FleetCauses,
+  FleetDurations,
+  FleetList,
+  FleetQuery,
+} from '@fairlead/contracts';
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { Authenticated } from '../access/access.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
@@ -75,6 +83,25 @@ export class FleetHttp {
     @FromCaller() { identity }: Caller,
   ): Promise<FleetActivity> {
     return this.activity.between(query, identity);
+  }
+
+  @Get('causes')
+  @Authenticated()
+  @Documented({
+    id: 'getFleetCauses',
+    tag: 'operations',
+    records: 'nothing',
+    summary: 'How long nodes spent with each cause in operations of a kind that succeeded',
+    description:
+      'Folded from the log of clusters in namespaces that the caller may see; the latest 20 operations of the kind count.',
+    answers: [{ status: 200, description: 'The causes with their durations', schema: FleetCauses }],
+    refusals: ['token.too-many-audits'],
+  })
+  async durationsByCause(
+    @Query({ schema: CausesQuery }) { operation }: CausesQuery,
+    @FromExchange() exchange: Exchange,
+  ): Promise<FleetCauses> {
+    return this.durations.causes(operation, exchange);
   }
 
   @Get('durations')

@@ -5,6 +5,7 @@ import type {
   ErrorView,
   EventList,
   FleetActivity,
+  FleetCauses,
   FleetDurations,
   FleetList,
   LogPage,
@@ -129,6 +130,16 @@ describe('the durations of operations', () => {
     ]);
     expect(creation?.medianMs).toBeGreaterThan(0);
     expect(await durations(await viewerOf('team'))).toEqual([]);
+  });
+
+  it('are those of each cause on nodes, folded from the log, for those who may see the cluster', async () => {
+    const causes = async (token?: string) =>
+      (await gateway.ask<FleetCauses>('GET', '/fleet/causes?operation=create', token === undefined ? {} : { token }))
+        .body;
+    expect((await causes()).operations).toBe(1);
+    expect(await causes(await viewerOf('team'))).toEqual({ kind: 'FleetCauses', operations: 0, items: [] });
+    const { status } = await gateway.ask('GET', '/fleet/causes?operation=nothing');
+    expect(status).toBe(400);
   });
 });
 

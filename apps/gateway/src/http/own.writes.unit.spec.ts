@@ -74,6 +74,7 @@ const NEED_NOTHING = [
   '/events',
   '/events/stream',
   '/fleet/activity',
+  '/fleet/causes',
   '/fleet/durations',
   '/handover',
   '/join/agent.mjs',

@@ -3,6 +3,7 @@ import type {
   ClusterUid,
   ConnectionName,
   EventData,
+  HostChecks,
   HostProfile,
   MachineSpec,
   Namespace,
@@ -69,6 +70,8 @@ export interface HostState {
   readonly problem: string;
   /** A recommended change, although it is suitable. */
   readonly warning?: string;
+  /** What each check found; absent: the provider checks nothing. */
+  readonly checks?: HostChecks;
 }
 
 export interface Region {

@@ -8,17 +8,24 @@ import {
 import type { Cause } from '@fairlead/event-sourcing';
 import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { Settings } from '../config.js';
 import type { Connections, OpenConnection } from '../providers/provider.ports.js';
+import { UnusableHosts } from '../providers/unusable.hosts.js';
 import { CONNECTIONS, SETTINGS } from '../tokens.js';
 import { Coalesced } from './coalesced.effects.js';
 import { ResourcesLog } from './resources.log.effects.js';
 import type { Occasion, Offering, Offers } from './resources.ports.js';
 
+/** Connections whose last attempt is remembered. */
+const UNUSABLE_MAX = 100;
+
 /** Queries the offers of providers; clusters that are validated together share one query. */
 @Injectable()
 export class ProviderOffers implements Offers {
   private readonly offerings: Coalesced<Offering>;
+  /** Why none of the hosts of a connection could be used, until the failed attempt is recorded. */
+  private readonly unusable = new LRUCache<ConnectionName, UnusableHosts>({ max: UNUSABLE_MAX });
 
   constructor(
     @Inject(ResourcesLog) private readonly log: ResourcesLog,
@@ -37,7 +44,9 @@ export class ProviderOffers implements Offers {
   }
 
   async unverified(connection: ConnectionName, failed: WorldCause, occasion: Occasion): Promise<void> {
-    await this.record({ type: 'ConnectionUnverified', data: { connection, cause: failed } }, occasion);
+    const found = this.unusable.get(connection);
+    const hosts = found?.message === failed.message ? { hosts: [...found.hosts] } : {};
+    await this.record({ type: 'ConnectionUnverified', data: { connection, cause: failed, ...hosts } }, occasion);
   }
 
   private ask(open: OpenConnection, occasion: Occasion): Promise<Offering> {
@@ -49,7 +58,10 @@ export class ProviderOffers implements Offers {
     { connection, provider }: OpenConnection,
     occasion: Occasion,
   ): Promise<Offering> {
-    const { nlb, simulated, hosts } = await provider.verify(signal);
+    const { nlb, simulated, hosts } = await provider.verify(signal).catch((error: unknown) => {
+      if (error instanceof UnusableHosts) this.unusable.set(connection.name, error);
+      throw error;
+    });
     const specs = await provider.listSpecs(signal);
     const region = await provider.resolveRegion(connection.region, signal);
     const offer: ConnectionOffer = {

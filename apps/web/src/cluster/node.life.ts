@@ -1,4 +1,4 @@
-import { concerns, type ScoreEvent } from '../operation/score.js';
+import { concerns, type ScoreEvent } from '@fairlead/domain';
 
 /** What a node is, from one event to the next. */
 export const STRETCHES = ['before', 'joining', 'ready', 'not-ready', 'changing', 'gone'] as const;

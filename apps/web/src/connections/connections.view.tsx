@@ -160,12 +160,37 @@ const Details = ({ connection }: { readonly connection: Connection }) => {
   );
 };
 
-/** Each host with its verdict, and why it is kept out. */
+type Host = NonNullable<Connection['hosts']>[number];
+
+/** The checks of a host, with the titles of their columns. */
+const CHECKS = [
+  ['ssh', 'SSH'],
+  ['hostKey', 'Host key'],
+  ['root', 'sudo'],
+  ['clock', 'Clock'],
+  ['disk', 'Disk'],
+  ['system', 'System'],
+  ['address', 'Address'],
+  ['clean', 'Clean'],
+] as const satisfies readonly (readonly [keyof Host['checks'], string])[];
+
+/** Passed, failed with the reason, or not checked. */
+const Check = ({ found, beside }: { readonly found: string | undefined; readonly beside: string }) => {
+  if (found === undefined) return <span className="dim">not checked</span>;
+  if (found === '') return <State state="verified" word={beside === '' ? 'passed' : `passed, ${beside}`} />;
+  return (
+    <span title={found}>
+      <State state="failed" word="failed" />
+    </span>
+  );
+};
+
+/** Each host with the result of every check, and why it is kept out. */
 const Hosts = ({ hosts }: { readonly hosts: NonNullable<Connection['hosts']> }) => (
   <Panel title="Hosts">
     <Table
       label="Hosts"
-      head={['Host', 'State', 'Address', 'Zone', 'Size', 'Cluster', 'Last tenant', 'Host key', 'Why']}
+      head={['Host', 'State', ...CHECKS.map(([, title]) => title), 'Why', 'Cluster', 'Last tenant', 'Reached at']}
     >
       {hosts.map((host) => (
         <tr key={host.name}>
@@ -173,17 +198,19 @@ const Hosts = ({ hosts }: { readonly hosts: NonNullable<Connection['hosts']> }) 
           <td>
             <State state={host.state} />
           </td>
-          <td className="num">{host.address}</td>
-          <td className="nowrap">{host.zone}</td>
-          <td className="nowrap">{host.spec}</td>
-          <td>{host.cluster === '' ? '–' : host.cluster}</td>
-          <td>{host.lastNamespace === '' ? '–' : host.lastNamespace}</td>
-          <td className="num" title={host.hostKey?.fingerprint}>
-            {host.hostKey === null ? '–' : host.hostKey.source}
-          </td>
+          {CHECKS.map(([check]) => (
+            <td key={check} className="nowrap" title={check === 'hostKey' ? host.hostKey?.fingerprint : undefined}>
+              <Check found={host.checks[check]} beside={check === 'hostKey' ? (host.hostKey?.source ?? '') : ''} />
+            </td>
+          ))}
           <td className="wrap">
             {host.problem}
             {host.warning === '' ? null : <span className="tone-warning"> {host.warning}</span>}
+          </td>
+          <td>{host.cluster === '' ? '–' : host.cluster}</td>
+          <td>{host.lastNamespace === '' ? '–' : host.lastNamespace}</td>
+          <td className="num">
+            {host.address} {host.zone}
           </td>
         </tr>
       ))}

@@ -67,12 +67,27 @@ describe('the form of a manifest', () => {
     const form = manifestForm();
     expect(form.map(({ name }) => name)).toEqual(['metadata', 'spec']);
     const kinds = all(form).flatMap(({ name, shape }) => (shape.kind === 'other' ? [name] : []));
-    expect([...new Set(kinds)]).toEqual(['values', 'api']); // Networks, or a word: only in the YAML.
+    expect([...new Set(kinds)]).toEqual(['values']); // The values of a chart: only in the YAML.
     expect(all(form).length).toBeGreaterThan(100);
     const spec = form[1]!.shape;
     const named = spec.kind === 'object' ? spec.fields.map(({ name }) => name) : [];
     const { $defs } = manifestJsonSchema() as JsonSchema;
     expect(named).toEqual(Object.keys($defs!['ManifestSpec']!.properties!));
+  });
+
+  it('has a field for who may connect to the API: networks, or the word for everyone', () => {
+    const api = all(manifestForm()).find(({ name }) => name === 'api');
+    expect(api?.shape).toEqual({ kind: 'lines', mayBeNumber: false, word: 'everyone' });
+    expect(api?.help).toMatch(/^Who may connect to the Kubernetes API/);
+    expect(enteredLines(' everyone\n', false, 'everyone')).toBe('everyone');
+    expect(enteredLines('192.0.2.0/24\n\n2001:db8::/32', false, 'everyone')).toEqual(['192.0.2.0/24', '2001:db8::/32']);
+  });
+
+  it('says to whom the API of the cluster would be open', () => {
+    const access = (firewall: string) => judge(manifestIn(`${TEXT}  firewall: ${firewall}\n`), NEW).access;
+    expect(judge(manifestIn(TEXT), NEW).access).toBe('its nodes, its pods and Fairlead');
+    expect(access('{ scope: api, api: [192.0.2.0/24] }')).toBe('its nodes, its pods, Fairlead and 192.0.2.0/24');
+    expect(access('{ scope: api, api: everyone }')).toMatch(/^everyone/);
   });
 
   it('begins a new entry of a list with what it must have', () => {

@@ -2,6 +2,8 @@ import '../no.eval.js';
 import {
   CONTROL_PLANE_POOL,
   ClusterManifest,
+  apiAccessOf,
+  apiAccessText,
   KUBERNETES_RELEASES,
   manifestJsonSchema,
   sizeFaults,
@@ -42,6 +44,8 @@ export interface Judgement {
   readonly faults: readonly Refusal[];
   /** What would be done; undefined: only the gateway knows. */
   readonly plan?: readonly PlanStep[];
+  /** Who may connect to its Kubernetes API, in words; absent: not known. */
+  readonly access?: string;
   /** Why the browser cannot say it; absent: it can. */
   readonly left?: string;
 }
@@ -67,8 +71,12 @@ const judgeNew = (document: unknown, { namespace, now }: Basis): Judgement => {
   });
   if (missingTemplate !== undefined) return { faults, left: `it is resolved with template ${missingTemplate}` };
   if (faults.length > 0) return { faults };
-  return { faults, plan: planOf(undefined, specOfManifest(ClusterManifest.parse(document).spec), { members: [] }) };
+  const declared = specOfManifest(ClusterManifest.parse(document).spec);
+  return { faults, plan: planOf(undefined, declared, { members: [] }), access: accessIn(declared) };
 };
+
+/** A balancer of its own name is only known to the cluster. */
+const accessIn = ({ firewall }: DeclaredSpec): string => apiAccessText(apiAccessOf(firewall, undefined));
 
 const judgeChange = (document: unknown, { namespace, cluster }: Basis, { manifest, nodes }: Present): Judgement => {
   const before = specOfManifest(ClusterManifest.parse({ ...manifest, metadata: { name: cluster } }).spec);
@@ -89,9 +97,10 @@ const judgeChange = (document: unknown, { namespace, cluster }: Basis, { manifes
   const faults = changeFaults(before, after);
   if (faults.length > 0) return { faults };
   const left = whyLeft(before, after, manifest, nodes);
+  const access = accessIn(after);
   return left === undefined
-    ? { faults, plan: planOf(before, after, { members: membersOf(before, nodes) }) }
-    : { faults, left };
+    ? { faults, access, plan: planOf(before, after, { members: membersOf(before, nodes) }) }
+    : { faults, access, left };
 };
 
 const counted = (nodes: Present['nodes']): Present['nodes'] => nodes.filter(({ extraFor }) => extraFor === undefined);

@@ -300,6 +300,11 @@ const Choice = ({
   </select>
 );
 
+const placeholderOf = (shape: Extract<ScalarShape, { readonly kind: 'lines' | 'pairs' }>): string => {
+  if (shape.kind === 'pairs') return 'name=value, one in each line';
+  return shape.word === undefined ? 'one in each line' : `one in each line, or ${shape.word}`;
+};
+
 /** It is read when it is left: a line that is being written is not one yet. */
 const Lines = ({
   shape,
@@ -314,11 +319,11 @@ const Lines = ({
       {...common}
       rows={Math.max(1, text.split('\n').length)}
       value={text}
-      placeholder={shape.kind === 'pairs' ? 'name=value, one in each line' : 'one in each line'}
+      placeholder={placeholderOf(shape)}
       onChange={({ target }) => setDraft(target.value)}
       onBlur={() => {
         if (draft === undefined) return;
-        onChange(shape.kind === 'pairs' ? enteredPairs(draft) : enteredLines(draft, shape.mayBeNumber));
+        onChange(shape.kind === 'pairs' ? enteredPairs(draft) : enteredLines(draft, shape.mayBeNumber, shape.word));
         setDraft(undefined);
       }}
     />

@@ -22,8 +22,8 @@ export type Shape =
   | { readonly kind: 'flag' }
   | { readonly kind: 'number'; readonly min: number | undefined; readonly max: number | undefined }
   | { readonly kind: 'text'; readonly mayBeNumber: boolean }
-  /** A list of texts, one in each line. */
-  | { readonly kind: 'lines'; readonly mayBeNumber: boolean }
+  /** A list of texts, one in each line, or one word in place of the list. */
+  | { readonly kind: 'lines'; readonly mayBeNumber: boolean; readonly word?: string }
   /** Names with texts, one pair in each line. */
   | { readonly kind: 'pairs' }
   | { readonly kind: 'object'; readonly fields: readonly Field[] }
@@ -65,9 +65,16 @@ export const formOf = (root: JsonSchema): readonly Field[] => {
     if (item.kind === 'choice') return { kind: 'lines', mayBeNumber: false };
     return item.kind === 'object' ? { kind: 'list', item } : { kind: 'other' };
   };
+  const wordOrListOf = ([word, list, ...more]: readonly JsonSchema[], depth: number): Shape | undefined => {
+    if (typeof word?.const !== 'string' || list === undefined || more.length > 0) return undefined;
+    const lines = shapeOf(list, depth + 1);
+    return lines.kind === 'lines' ? { ...lines, word: word.const } : undefined;
+  };
   const shapeOf = (given: JsonSchema, depth: number): Shape => {
     const schema = resolved(given);
     if (depth > DEPTH_MAX) return { kind: 'other' };
+    const wordOrList = wordOrListOf(schema.anyOf ?? [], depth);
+    if (wordOrList !== undefined) return wordOrList;
     if (schema.enum !== undefined) return { kind: 'choice', options: schema.enum };
     if (schema.type === 'array' && schema.items !== undefined) return listOf(schema.items, depth + 1);
     if (schema.properties !== undefined) return { kind: 'object', fields: fieldsOf(schema, depth + 1) };
@@ -94,8 +101,13 @@ export const enteredText = (text: string, mayBeNumber: boolean): string | number
   return mayBeNumber && /^\d{1,9}$/.test(text) ? Number(text) : text;
 };
 
-/** Lines that are not empty. */
-export const enteredLines = (text: string, mayBeNumber: boolean): readonly (string | number)[] | undefined => {
+/** Lines that are not empty, or the word that stands for all of them. */
+export const enteredLines = (
+  text: string,
+  mayBeNumber: boolean,
+  word?: string,
+): readonly (string | number)[] | string | undefined => {
+  if (word !== undefined && text.trim() === word) return word;
   const lines = text.split('\n').flatMap((line) => enteredText(line.trim(), mayBeNumber) ?? []);
   return lines.length === 0 ? undefined : lines;
 };

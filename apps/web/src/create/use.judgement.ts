@@ -23,6 +23,8 @@ export interface Verdict {
   readonly faults: readonly Fault[];
   readonly plan: readonly PlannedStep[] | undefined;
   readonly warnings: readonly string[];
+  /** Who may connect to its Kubernetes API, in words; undefined: not known. */
+  readonly access: string | undefined;
   /** Who has judged it; undefined: it is not judged yet. */
   readonly by: 'browser' | 'gateway' | undefined;
   /** How long the browser took. */
@@ -52,6 +54,7 @@ export const useJudge = () =>
 interface Judged {
   readonly faults: readonly Fault[];
   readonly plan: readonly PlannedStep[] | undefined;
+  readonly access: string | undefined;
   readonly left: string | undefined;
   readonly tookMs: number;
 }
@@ -62,10 +65,11 @@ const useOwnJudgement = (manifest: Manifest | undefined, at: ClusterAt, present:
   return useMemo((): Judged | undefined => {
     if (rules === undefined || deferred === undefined) return undefined;
     const startedMs = performance.now();
-    const { faults, plan, left } = rules.judge(deferred, { ...at, now: new Date().toISOString(), present });
+    const { faults, plan, access, left } = rules.judge(deferred, { ...at, now: new Date().toISOString(), present });
     return {
       faults: faults.map(({ code, field, message, help = '' }) => ({ code, field, message, help })),
       plan,
+      access,
       left,
       tookMs: performance.now() - startedMs,
     };
@@ -99,7 +103,7 @@ export const useVerdict = (text: string, at: ClusterAt, present: Present | undef
     ...{ unreadable, faults, plan: unreadable === undefined && faults.length === 0 ? plan : undefined },
     warnings: (isAnswered ? gateway.data?.warnings : undefined) ?? [],
     by: isAnswered ? 'gateway' : own === undefined ? undefined : 'browser',
-    ...{ tookMs: own?.tookMs, left: own?.left },
+    ...{ access: own?.access, tookMs: own?.tookMs, left: own?.left },
     error: refused === undefined && isSettled ? gateway.error : null,
     isChecking: !isSettled || gateway.isFetching,
     mayApply: isAnswered && faults.length === 0 && (gateway.data?.plan ?? []).length > 0,

@@ -124,7 +124,7 @@ const whoText = ({ by, isChecking, tookMs, left }: Verdict): string => {
 };
 
 const Consequences = ({ verdict }: { readonly verdict: Verdict }) => {
-  const { unreadable, faults, plan, warnings, error } = verdict;
+  const { unreadable, faults, plan, warnings, access, error } = verdict;
   return (
     <Panel title="What it would do" side={<span className="dim">{whoText(verdict)}</span>}>
       <div role="status">
@@ -136,6 +136,9 @@ const Consequences = ({ verdict }: { readonly verdict: Verdict }) => {
         <Failure error={error} />
         <Faults faults={faults} />
         {plan === undefined ? null : <PlanSteps steps={plan} warnings={warnings} />}
+        {access === undefined || faults.length > 0 ? null : (
+          <p className="dim">The Kubernetes API is open to {access}.</p>
+        )}
       </div>
     </Panel>
   );

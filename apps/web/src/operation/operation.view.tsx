@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { CAUSE_WORDS, lanesOf, totalsOf, type Segment, type Track } from '@fairlead/domain';
 import { scaleLinear } from 'd3-scale';
 import { useState } from 'react';
 import { api, dataOf, type Operation, type Schemas } from '../api.js';
@@ -8,7 +9,6 @@ import { actorText, clockText, durationText } from '../format.js';
 import { useEvents } from '../live.js';
 import { UpgradeControl } from '../plan/upgrade.control.js';
 import { Ago, Clock, clusterPath, Empty, Failure, Icon, Link, Loading, Panel, State, Table, useNow } from '../ui/ui.js';
-import { CAUSE_WORDS, lanesOf, totalsOf, type Track, type Segment } from './score.js';
 
 type EventItem = Schemas['Event'];
 const EVENTS_MAX = 1_000;
@@ -19,6 +19,7 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
   const found = operations.data?.items.find(({ id }) => id === operation);
   const events = useOperationEvents({ namespace, cluster }, found);
   const usual = useDurations();
+  const usualCauses = useCauses(found?.kind);
   useEvents(
     `ns/${encodeURIComponent(namespace)}/clusters/${encodeURIComponent(cluster)}/events/stream`,
     found?.seq,
@@ -52,6 +53,7 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
               operation={found}
               events={events.data}
               expected={usual.find((one) => one.operation === found.kind && one.count > 1)?.medianMs}
+              usual={usualCauses}
               place={{ namespace, cluster }}
             />
           )}
@@ -74,6 +76,37 @@ const useDurations = (): Schemas['FleetDurations']['items'] =>
     queryFn: () => dataOf(api.GET('/fleet/durations')),
     staleTime: DURATIONS_STALE_MS,
   }).data?.items ?? [];
+
+type Usual = Schemas['FleetCauses']['items'];
+
+/** How long nodes spent with each cause in operations of this kind; a single one says nothing of what is usual. */
+const useCauses = (operation: Operation['kind'] | undefined): Usual => {
+  const { data } = useQuery({
+    queryKey: ['causes', operation],
+    enabled: operation !== undefined,
+    queryFn: () => dataOf(api.GET('/fleet/causes', { params: { query: { operation: operation! } } })),
+    staleTime: DURATIONS_STALE_MS,
+  });
+  return data === undefined || data.operations < 2 ? [] : data.items;
+};
+
+/** A few nodes say nothing of what is usual. */
+const NODES_MIN = 2;
+
+const usualOf = (usual: Usual, cause: Segment['cause']): Usual[number] | undefined =>
+  usual.find((one) => one.cause === cause && one.count >= NODES_MIN);
+
+/** The causes that most nodes had, in their order. */
+const commonIn = (usual: Usual): Usual => {
+  const most = Math.max(...usual.map(({ count }) => count));
+  return usual.filter(({ cause, count }) => count >= NODES_MIN && count * 2 > most && cause !== 'done');
+};
+
+const usualText = (found: Usual[number] | undefined, ms: number): string => {
+  if (found === undefined) return '';
+  const text = `usually ${durationText(found.medianMs)} here`;
+  return ms > found.longMs ? `${text}, and on nine of ten nodes at most ${durationText(found.longMs)}` : text;
+};
 
 /** The events from its request on, up to its end. */
 const useOperationEvents = ({ namespace, cluster }: ClusterAt, operation: Operation | undefined) =>
@@ -101,18 +134,19 @@ const useOperationEvents = ({ namespace, cluster }: ClusterAt, operation: Operat
     },
   });
 
-const LANE = 22;
 const WIDTH = 1_000;
 
 const Score = ({
   operation,
   events,
   expected,
+  usual,
   place,
 }: {
   readonly operation: Operation;
   readonly events: readonly EventItem[];
   readonly expected: number | undefined;
+  readonly usual: Usual;
   readonly place: ClusterAt;
 }) => {
   const now = useNow();
@@ -135,14 +169,7 @@ const Score = ({
     >
       {nodes.length === 0 ? <Empty title="It is not about nodes that exist now; its steps are below." /> : null}
       <div className="score scroll" tabIndex={0} role="region" aria-label="Timeline">
-        {expected === undefined ? null : (
-          <div className="lane lane-ghost">
-            <span className="lane-name dim">usually</span>
-            <svg viewBox={`0 0 ${WIDTH} ${LANE}`} preserveAspectRatio="none" aria-hidden="true">
-              <rect className="ghost" x={0} y={6} width={x(expected)} height={LANE - 12} />
-            </svg>
-          </div>
-        )}
+        {expected === undefined ? null : <Expected expected={expected} usual={usual} x={x} />}
         {lanes.map((lane) => (
           <div className="lane" key={lane.node}>
             <span className="lane-name">{lane.node}</span>
@@ -150,6 +177,7 @@ const Score = ({
               lane={lane}
               fromMs={fromMs}
               x={x}
+              usual={usual}
               onPick={(segment) => setPicked({ node: lane.node, segment })}
               isRunning={operation.finishedAt === null}
             />
@@ -170,6 +198,7 @@ const Score = ({
         <p className="picked" role="status">
           <strong>{picked.node}</strong> {CAUSE_WORDS[picked.segment.cause]} for{' '}
           {durationText(picked.segment.toMs - picked.segment.fromMs)}
+          <Beside usual={usual} segment={picked.segment} />
           {picked.segment.event === undefined ? (
             '.'
           ) : (
@@ -186,21 +215,66 @@ const Score = ({
           )}
         </p>
       )}
-      <Totals lanes={lanes} />
+      <Totals lanes={lanes} usual={usual} />
     </Panel>
   );
+};
+
+/** How long such an operation usually takes, and what a node usually spends that time with. */
+const Expected = ({
+  expected,
+  usual,
+  x,
+}: {
+  readonly expected: number;
+  readonly usual: Usual;
+  readonly x: (ms: number) => number;
+}) => {
+  const common = commonIn(usual);
+  const total = common.reduce((sum, { medianMs }) => sum + medianMs, 0);
+  let passed = 0;
+  return (
+    <div className="lane lane-ghost">
+      <span className="lane-name dim">usually</span>
+      <div className="bars">
+        <div className="ghost" style={{ width: `${(x(expected) / WIDTH) * 100}%` }} />
+        {common.map(({ cause, medianMs }) => {
+          // Medians of causes need not add up to the median of operations.
+          const share = (x(expected) / WIDTH) * 100 * (medianMs / total);
+          const left = passed;
+          passed += share;
+          return (
+            <span
+              key={cause}
+              className={`bar is-usual cause-${cause}`}
+              style={{ left: `${left}%`, width: `${share}%` }}
+              title={`${CAUSE_WORDS[cause]}, usually ${durationText(medianMs)}`}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+};
+
+const Beside = ({ usual, segment }: { readonly usual: Usual; readonly segment: Segment }) => {
+  const [found, ms] = [usualOf(usual, segment.cause), segment.toMs - segment.fromMs];
+  if (found === undefined) return null;
+  return <span className={ms > found.longMs ? 'tone-warning' : 'dim'}> ({usualText(found, ms)})</span>;
 };
 
 const Bars = ({
   lane,
   fromMs,
   x,
+  usual,
   onPick,
   isRunning,
 }: {
   readonly lane: Track;
   readonly fromMs: number;
   readonly x: (ms: number) => number;
+  readonly usual: Usual;
   readonly onPick: (segment: Segment) => void;
   readonly isRunning: boolean;
 }) => (
@@ -209,7 +283,9 @@ const Bars = ({
       const left = (x(segment.fromMs - fromMs) / WIDTH) * 100;
       const width = (x(segment.toMs - segment.fromMs) / WIDTH) * 100;
       const isOpen = isRunning && index === lane.segments.length - 1 && segment.cause !== 'done';
-      const text = `${CAUSE_WORDS[segment.cause]}, ${durationText(segment.toMs - segment.fromMs)}`;
+      const ms = segment.toMs - segment.fromMs;
+      const beside = usualText(usualOf(usual, segment.cause), ms);
+      const text = `${CAUSE_WORDS[segment.cause]}, ${durationText(ms)}${beside === '' ? '' : `; ${beside}`}`;
       return (
         <button
           key={`${segment.cause} ${segment.fromMs}`}
@@ -227,7 +303,7 @@ const Bars = ({
   </div>
 );
 
-const Totals = ({ lanes }: { readonly lanes: readonly Track[] }) => {
+const Totals = ({ lanes, usual }: { readonly lanes: readonly Track[]; readonly usual: Usual }) => {
   const totals = totalsOf(lanes);
   if (totals.length === 0) return null;
   return (
@@ -235,12 +311,18 @@ const Totals = ({ lanes }: { readonly lanes: readonly Track[] }) => {
       {totals.map(([cause, ms]) => (
         <li key={cause}>
           <i className={`swatch cause-${cause}`} /> {CAUSE_WORDS[cause]}{' '}
-          <span className="num dim">{durationText(ms)}</span>
+          <span className="num dim">
+            {durationText(ms)}
+            <UsualEach found={usualOf(usual, cause)} />
+          </span>
         </li>
       ))}
     </ul>
   );
 };
+
+const UsualEach = ({ found }: { readonly found: Usual[number] | undefined }) =>
+  found === undefined ? null : <> (usually {durationText(found.medianMs)} for each node)</>;
 
 /** Pinned until their cause ends, each with its attempt and the next one. */
 const Failures = ({ operation }: { readonly operation: Operation }) => {

@@ -3,6 +3,7 @@ import { OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, ConnectionName, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Machine, MachinePlan } from '../machines.js';
+import { HostChecks } from '../own-hosts.js';
 import { ReplacementOrder } from '../replacement-orders.js';
 import { ROTATION_HOSTS_MAX, RotationHost, SshKeyGeneration } from '../ssh-key.js';
 import { defineEvent } from './definition.js';
@@ -19,6 +20,17 @@ export const MachineSpec = z.strictObject({
 });
 export type MachineSpec = z.infer<typeof MachineSpec>;
 
+const inspectedHosts = z
+  .array(
+    z.strictObject({
+      name: NodeName,
+      problem: z.string().describe('Empty: it answers and is fit'),
+      warning: z.string().optional().describe('What should be changed although it is fit'),
+      checks: HostChecks.optional().describe('Absent: an earlier release inspected it'),
+    }),
+  )
+  .describe('The hosts of an inventory, as they answered');
+
 /** The offer of a connection, as last reported by its provider. */
 export const ConnectionOffer = z.strictObject({
   provider: z.string(),
@@ -29,16 +41,7 @@ export const ConnectionOffer = z.strictObject({
     nlb: z.boolean().describe('The provider runs a load balancer of its own'),
     simulated: z.boolean().describe('The machines are a simulation'),
   }),
-  hosts: z
-    .array(
-      z.strictObject({
-        name: NodeName,
-        problem: z.string().describe('Empty: it answers and is fit'),
-        warning: z.string().optional().describe('What should be changed although it is fit'),
-      }),
-    )
-    .optional()
-    .describe('The hosts of an inventory, as they answered'),
+  hosts: inspectedHosts.optional(),
 });
 export type ConnectionOffer = z.infer<typeof ConnectionOffer>;
 
@@ -392,7 +395,11 @@ export const machinesEvents = {
     writer: 'infra-svc',
     context: 'resources-<connection>',
     doc: 'The connection cannot be used now; its last offer may no longer hold.',
-    data: z.strictObject({ connection, cause: Cause }),
+    data: z.strictObject({
+      connection,
+      cause: Cause,
+      hosts: inspectedHosts.optional().describe('Why none of the hosts of an inventory can be used; absent: not known'),
+    }),
   }),
   ConnectionBusy: defineEvent({
     version: 1,

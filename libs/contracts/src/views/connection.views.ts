@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { HostChecks } from '../own-hosts.js';
 import { paged } from './list.views.js';
 import { Quota } from '../quota.js';
 import { time } from './time.js';
@@ -115,6 +116,7 @@ export const ConnectionView = z
           hostKey: knownHostKey,
           problem: z.string().describe('What is wrong with it, as it was found last; empty: nothing'),
           warning: z.string().describe('What should be changed although it can become a node; empty: nothing'),
+          checks: HostChecks.describe('What the last inspection found, by check; empty: none has been recorded'),
         }),
       )
       .optional()

@@ -74,6 +74,45 @@ export const FleetActivity = z
   .meta({ id: 'FleetActivity', description: 'How many events of each class there were, by time' });
 export type FleetActivity = z.infer<typeof FleetActivity>;
 
+/** A second of an operation on a node belongs to exactly one of these causes. */
+export const SCORE_CAUSES = [
+  'wait',
+  'lease',
+  'machine',
+  'connect',
+  'install',
+  'join',
+  'drain',
+  'blocked',
+  'change',
+  'verify',
+  'failed',
+  'done',
+] as const;
+export type ScoreCause = (typeof SCORE_CAUSES)[number];
+
+export const CausesQuery = z.strictObject({ operation: OperationKind });
+export type CausesQuery = z.infer<typeof CausesQuery>;
+
+export const FleetCauses = z
+  .strictObject({
+    kind: z.literal('FleetCauses'),
+    operations: z.int().describe('How many operations were read'),
+    items: z.array(
+      z.strictObject({
+        cause: z.enum(SCORE_CAUSES),
+        count: z.int().describe('On how many nodes it took time'),
+        medianMs: z.int(),
+        longMs: z.int().describe('On nine of ten nodes it took at most so long'),
+      }),
+    ),
+  })
+  .meta({
+    id: 'FleetCauses',
+    description: 'How long a node spent with each cause in the latest operations of a kind, by cause',
+  });
+export type FleetCauses = z.infer<typeof FleetCauses>;
+
 export const FleetDurations = z
   .strictObject({
     kind: z.literal('FleetDurations'),

@@ -1,4 +1,4 @@
-import { isSameAddress } from '@fairlead/contracts';
+import { isSameAddress, type HostCheck } from '@fairlead/contracts';
 import type { HostFacts } from './look.script.js';
 
 /** When an inspection was sent and answered, in milliseconds since 1970 by Fairlead's clock. */
@@ -76,11 +76,12 @@ const clockProblems = ({ clock }: HostFacts, lookedAt: LookedAt | null): readonl
   ];
 };
 
-const machineProblems = ({ user, hasSystemd, machine, kernel }: HostFacts): readonly string[] => {
+const rootProblems = ({ user }: HostFacts): readonly string[] => (user === '0' ? [] : ['commands do not run as root']);
+
+const machineProblems = ({ hasSystemd, machine, kernel }: HostFacts): readonly string[] => {
   const [major = 0, minor = 0] = (/^(\d+)\.(\d+)/.exec(kernel)?.slice(1) ?? []).map(Number);
   const isOld = major > 0 && (major < KERNEL_MIN.major || (major === KERNEL_MIN.major && minor < KERNEL_MIN.minor));
   return [
-    ...(user === '0' ? [] : ['commands do not run as root']),
     ...(hasSystemd ? [] : ['it has no systemd']),
     ...(MACHINES.includes(machine) ? [] : [`Kubernetes has no release for its architecture ${machine}`]),
     ...(isOld ? [`its kernel ${kernel} is older than ${KERNEL_MIN.major}.${KERNEL_MIN.minor}`] : []),
@@ -158,19 +159,25 @@ const folderProblems = ({ folders }: HostFacts): readonly string[] =>
     ];
   });
 
-/** Why a host cannot become a node now, one sentence each with a remedy; empty: the inspection found no problem. */
-export const problemsOfHost = (
+/** The checks that need a login. */
+export type FactCheck = Exclude<HostCheck, 'ssh' | 'hostKey'>;
+
+/** What each check found, one sentence per problem with a remedy. */
+export const checksOfHost = (
   facts: HostFacts,
   { address, lookedAt, cgroupV1 = false }: Expected,
-): readonly string[] => [
-  ...machineProblems(facts),
-  ...cgroupProblems(facts, cgroupV1),
-  ...addressProblems(facts, address),
-  ...clusterProblems(facts),
-  ...networkProblems(facts),
-  ...clockProblems(facts, lookedAt),
-  ...folderProblems(facts),
-];
+): Readonly<Record<FactCheck, readonly string[]>> => ({
+  root: rootProblems(facts),
+  system: [...machineProblems(facts), ...cgroupProblems(facts, cgroupV1)],
+  address: addressProblems(facts, address),
+  clean: [...clusterProblems(facts), ...networkProblems(facts)],
+  clock: clockProblems(facts, lookedAt),
+  disk: folderProblems(facts),
+});
+
+/** Why a host cannot become a node now; empty: the inspection found no problem. */
+export const problemsOfHost = (facts: HostFacts, expected: Expected): readonly string[] =>
+  Object.values(checksOfHost(facts, expected)).flat();
 
 /** The identity of a host. */
 export interface Identified {

@@ -67,6 +67,8 @@ describe('trust in your own hosts', () => {
       const pinned = rack.hosts[0]!.fingerprint;
       await rack.hosts[0]!.isReplaced();
       const [problem] = await problemsOf(unnamed());
+      const { hosts } = await rack.open(unnamed()).verify(signal());
+      expect(hosts?.[0]?.checks).toEqual({ hostKey: problem });
       expect(problem).toContain(`shows the key ${rack.hosts[0]!.fingerprint}, and ${pinned} is the one that is known`);
       await expect(make(groupOf(3), unnamed())).rejects.toThrow(/has 2 free hosts that fit, but 3 are requested/);
       expect(pins()).toHaveLength(3);

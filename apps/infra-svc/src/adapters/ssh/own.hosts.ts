@@ -88,7 +88,7 @@ const serverOf = ({ name, address, port }: OwnHost): SshServer => ({
 /** The result of an inspection, or why it failed. */
 export type Found =
   | { readonly kind: 'found'; readonly look: LookResult; readonly lookedAt: LookedAt; readonly hostKey: string }
-  | { readonly kind: 'silent'; readonly words: string };
+  | { readonly kind: 'silent'; readonly words: string; readonly check: 'ssh' | 'hostKey' };
 
 /** Timeout for the first file: a login that prints something makes file transfers hang silently. */
 const FILES_TIMEOUT_MS = 8_000;
@@ -188,7 +188,8 @@ export class OwnHosts {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ExternalFailure)) throw error;
-      return { kind: 'silent', words: wordsOfLogin(error.message) };
+      const check = error.reason === HOST_KEY_CHANGED ? 'hostKey' : 'ssh';
+      return { kind: 'silent', words: wordsOfLogin(error.message), check };
     }
   }
 

@@ -1,7 +1,8 @@
-import type { ClusterUid, Namespace, NodeName } from '@fairlead/contracts';
+import type { ClusterUid, HostCheck, Namespace, NodeName } from '@fairlead/contracts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { MachineAnswer, MachineGroup } from '../../providers/provider.ports.js';
+import { UnusableHosts } from '../../providers/unusable.hosts.js';
 import { SITE } from '../../stock/stock.fixtures.js';
 import { describeProvider } from '../provider.features.js';
 import { QUICK, Rack } from './rack.fixtures.js';
@@ -111,10 +112,31 @@ describe('your own hosts', () => {
     await expect(make(groupOf(1, 'next'))).rejects.toThrow(
       /\(1 in use, 0 kept out .*, 2 that do not answer or are unfit, e.g. rack-1: .*does not answer/,
     );
+    const isNode = 'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)';
+    const login = { ssh: '', hostKey: '', root: '', system: '', address: '', clock: '', disk: '' };
     expect((await rack.open().verify(signal())).hosts).toEqual([
-      { name: 'rack-1', problem: expect.stringMatching(/does not answer/) },
-      { name: 'rack-2', problem: 'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)' },
-      { name: 'rack-3', problem: '' },
+      {
+        ...{ name: 'rack-1', problem: expect.stringMatching(/does not answer/) },
+        checks: { ssh: expect.stringMatching(/does not answer/) },
+      },
+      { name: 'rack-2', problem: isNode, checks: { ...login, clean: isNode } },
+      // A node need not be clean.
+      { name: 'rack-3', problem: '', checks: login },
+    ]);
+  });
+
+  it('are listed with their failed checks, also if none of them can be used', async () => {
+    await rack.hosts[0]!.goAway();
+    for (const at of [1, 2]) rack.put(at, '/etc/kubernetes/kubelet.conf');
+    const failed = await rack
+      .open()
+      .verify(signal())
+      .catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(UnusableHosts);
+    const { message, hosts } = failed as UnusableHosts;
+    expect(message).toMatch(/^none of its 3 hosts can be used; rack-1: .*does not answer/);
+    expect(hosts.map(({ checks }) => Object.keys(checks ?? {}).filter((one) => checks?.[one as HostCheck]))).toEqual([
+      ...[['ssh'], ['clean'], ['clean']],
     ]);
   });
 
@@ -149,7 +171,7 @@ describe('your own hosts', () => {
       { publicIp: '127.0.72.1', privateIp: '10.77.0.2', ssh: { host: '127.0.72.1' } },
     ]);
     const wrong = (await rack.open(at({ privateAddress: '10.77.0.9' })).verify(signal())).hosts;
-    expect(wrong?.[0]).toEqual({ name: 'rack-1', problem: '' });
+    expect(wrong?.[0]).toMatchObject({ name: 'rack-1', problem: '' });
     await rack.open(at({ privateAddress: '10.77.0.2' })).deleteMachine('rack-1/demo-w-1-aaaaa', signal());
     const free = (await rack.open(at({ privateAddress: '10.77.0.9' })).verify(signal())).hosts;
     expect(free?.[0]?.problem).toBe(
@@ -162,7 +184,7 @@ describe('your own hosts', () => {
       rack.put(at, '/etc/machine-id', '3d1219c7c4c5404aaa1f6d2a48adfda4\n');
       rack.put(at, '/proc/net/fib_trie', `  |-- ${address}\n      /32 host LOCAL\n`);
     }
-    expect((await rack.open().verify(signal())).hosts).toEqual([
+    expect((await rack.open().verify(signal())).hosts).toMatchObject([
       { name: 'rack-1', problem: '' },
       { name: 'rack-2', problem: 'it is the same machine as rack-1: list each machine once, with one address' },
       {

@@ -36,6 +36,7 @@ import type {
   CapacityRequest,
   SshKey,
 } from '../../providers/provider.ports.js';
+import { UnusableHosts } from '../../providers/unusable.hosts.js';
 import type { Candidates, Claim, Holding, Stock, StockView, Trust } from '../../stock/stock.ports.js';
 import { verdictsOf } from './inventory.verdict.js';
 import type { OwnHosts, Used } from './own.hosts.js';
@@ -90,16 +91,12 @@ export class SshProvider implements InfrastructureProvider {
     const view = await this.stock.look(this.connection.name);
     const looked = await this.every(async (host) => ({ host, found: await this.hosts.look(host, signal) }));
     const states = verdictsOf(looked, view, this.connection.own.profile).map(
-      ({ name, problem, warning }): HostState => {
-        return { name, problem, ...(warning === '' ? {} : { warning }) };
+      ({ name, problem, warning, checks }): HostState => {
+        return { name, problem, ...(warning === '' ? {} : { warning }), checks };
       },
     );
     if (states.some(({ problem }) => problem === '')) return { nlb: false, simulated: false, hosts: states };
-    const [first] = states;
-    throw this.failure(
-      'verify connection',
-      `none of its ${states.length} hosts can be used; ${first?.name}: ${first?.problem}`,
-    );
+    throw new UnusableHosts({ operation: 'verify connection', target: this.connection.name }, states);
   }
 
   async listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]> {

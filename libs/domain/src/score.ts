@@ -1,21 +1,6 @@
-/** A second of an operation on a node belongs to exactly one of these causes. */
-export const CAUSES = [
-  'wait',
-  'lease',
-  'machine',
-  'connect',
-  'install',
-  'join',
-  'drain',
-  'blocked',
-  'change',
-  'verify',
-  'failed',
-  'done',
-] as const;
-export type Cause = (typeof CAUSES)[number];
+import type { ScoreCause } from '@fairlead/contracts';
 
-export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
+export const CAUSE_WORDS: Readonly<Record<ScoreCause, string>> = {
   wait: 'waits for its turn',
   lease: 'waits for a reservation or a place',
   machine: 'machine is created',
@@ -31,7 +16,7 @@ export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
 };
 
 /** What begins with an event of this type. */
-export const BEGUN_BY: Readonly<Record<string, Cause>> = {
+export const BEGUN_BY: Readonly<Record<string, ScoreCause>> = {
   ClusterRequested: 'wait',
   ClusterAccepted: 'wait',
   ReservationConfirmed: 'lease',
@@ -118,13 +103,13 @@ export const BEGUN_BY: Readonly<Record<string, Cause>> = {
 };
 
 /** Events without a row of their own. */
-const RULES: readonly (readonly [RegExp, Cause])[] = [
+const RULES: readonly (readonly [RegExp, ScoreCause])[] = [
   [/Failed$|Rejected$/, 'failed'],
   [/Blocked$/, 'blocked'],
   [/(Succeeded|Completed)$/, 'done'],
 ];
 
-export const causeBegunBy = (type: string): Cause | undefined =>
+export const causeBegunBy = (type: string): ScoreCause | undefined =>
   BEGUN_BY[type] ?? RULES.find(([pattern]) => pattern.test(type))?.[1];
 
 /** What is used of an event. */
@@ -137,7 +122,7 @@ export interface ScoreEvent {
 }
 
 export interface Segment {
-  readonly cause: Cause;
+  readonly cause: ScoreCause;
   readonly fromMs: number;
   readonly toMs: number;
   /** The event that it begins with; undefined: the operation itself. */
@@ -190,10 +175,19 @@ export const lanesOf = (
   });
 
 /** How long each cause took, of all lanes together; the longest first. */
-export const totalsOf = (lanes: readonly Track[]): readonly (readonly [Cause, number])[] => {
-  const totals = new Map<Cause, number>();
+export const totalsOf = (lanes: readonly Track[]): readonly (readonly [ScoreCause, number])[] => {
+  const totals = new Map<ScoreCause, number>();
   for (const { segments } of lanes)
     for (const { cause, fromMs, toMs } of segments) totals.set(cause, (totals.get(cause) ?? 0) + toMs - fromMs);
   totals.delete('done');
   return [...totals].sort(([, one], [, other]) => other - one);
+};
+
+/** The nodes that an operation is about: the machines that are planned in it, otherwise those that its events name. */
+export const nodesIn = (events: readonly ScoreEvent[]): readonly string[] => {
+  const planned = events.filter(({ type }) => type === 'VmsPlanned').flatMap(listedIn);
+  const named = events.flatMap(({ type, data }) =>
+    causeBegunBy(type) !== undefined && typeof data['node'] === 'string' ? [data['node']] : [],
+  );
+  return [...new Set(planned.length > 0 ? planned : named)];
 };
