@@ -3,6 +3,7 @@ import { useState, type ChangeEvent } from 'react';
 import { parseJson } from '@fairlead/parsers';
 import { api, dataOf, type Schemas } from '../api.js';
 import type { ClusterAt } from '../cluster/cluster.at.js';
+import { ClusterTabs } from '../cluster/cluster.tabs.js';
 import { actorText, counted, hashText, isPerson } from '../format.js';
 import { usePlace, useQueryChange } from '../place.js';
 import { Button, Clock, clusterPath, Failure, Icon, Link, Loading, Panel, State, Table } from '../ui/ui.js';
@@ -52,6 +53,7 @@ const AuditView = ({ namespace, cluster }: ClusterAt) => {
           <Icon name="next" /> Audit
         </h1>
       </header>
+      <ClusterTabs {...place} tab="audit" />
       <Failure error={error} />
       <Verification place={place} />
       {data === undefined ? (

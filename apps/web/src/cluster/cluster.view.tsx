@@ -7,6 +7,7 @@ import { useMay } from '../session/session.js';
 import { ActDialog, type Act } from '../ui/dialog.js';
 import { Ago, Button, clusterPath, Failure, Icon, Link, Loading, State } from '../ui/ui.js';
 import type { ClusterAt } from './cluster.at.js';
+import { ClusterTabs } from './cluster.tabs.js';
 import { useCluster } from './cluster.reads.js';
 import { ClusterEvents } from './events.js';
 import { Conditions } from './conditions.js';
@@ -18,16 +19,6 @@ import { Operations, Running } from './operations.js';
 import { ObjectTree } from './tree.js';
 import { Drift, Pools } from './pools.js';
 import { Snapshots } from './snapshots.js';
-
-const TABS = [
-  ['overview', 'Overview'],
-  ['nodes', 'Nodes'],
-  ['operations', 'Operations'],
-  ['events', 'Events'],
-  ['changes', 'Difference'],
-  ['snapshots', 'Snapshots'],
-  ['hooks', 'Hooks'],
-] as const;
 
 const ClusterView = ({
   namespace,
@@ -49,19 +40,7 @@ const ClusterView = ({
   return (
     <div className="view">
       <ClusterHead place={place} view={data} isPast={at !== undefined} />
-      <nav className="tabs" aria-label="Parts of the cluster">
-        {TABS.map(([name, title]) => (
-          <Link
-            key={name}
-            to={clusterPath(namespace, cluster, name)}
-            query={{ at }}
-            aria-current={tab === name ? 'page' : undefined}
-          >
-            {title}
-          </Link>
-        ))}
-        <Link to={clusterPath(namespace, cluster, 'audit')}>Audit</Link>
-      </nav>
+      <ClusterTabs {...place} tab={tab} at={at} />
       <Failure error={error} />
       {data === undefined && error === null ? <Loading what="the cluster" /> : null}
       {data === undefined ? null : <Part tab={tab} item={item} place={place} view={data} at={at} />}

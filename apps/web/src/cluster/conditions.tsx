@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, type Cluster } from '../api.js';
-import { actorText } from '../format.js';
+import { actorText, counted } from '../format.js';
 import { conditionLook, conditionWord } from '../ui/states.js';
 import { Ago, Button, clusterPath, Failure, Link, Loading, Panel, State } from '../ui/ui.js';
 import type { ClusterAt } from './cluster.at.js';
 
 type Condition = Cluster['conditions'][number];
 
-/** Those that are as they should be come last. */
+/** Those that are as they should be come last, and are folded away. */
 const RANK = { error: 0, warning: 1, work: 2, ok: 3, quiet: 4 } as const;
 
 export const Conditions = ({
@@ -17,17 +17,34 @@ export const Conditions = ({
 }: {
   readonly place: ClusterAt;
   readonly conditions: readonly Condition[];
-}) => (
-  <Panel title="Conditions">
+}) => {
+  const sorted = conditions.toSorted((one, other) => RANK[conditionLook(one).tone] - RANK[conditionLook(other).tone]);
+  const worth = sorted.filter((one) => RANK[conditionLook(one).tone] < RANK.ok);
+  const others = sorted.filter((one) => !worth.includes(one));
+  const list = (shown: readonly Condition[]) => (
     <ul className="conditions">
-      {conditions
-        .toSorted((one, other) => RANK[conditionLook(one).tone] - RANK[conditionLook(other).tone])
-        .map((condition) => (
-          <One key={condition.type} place={place} condition={condition} />
-        ))}
+      {shown.map((condition) => (
+        <One key={condition.type} place={place} condition={condition} />
+      ))}
     </ul>
-  </Panel>
-);
+  );
+  return (
+    <Panel title="Conditions">
+      {worth.length === 0 ? null : list(worth)}
+      {others.length === 0 ? null : (
+        <details className="fine">
+          <summary>
+            <State
+              state="True"
+              word={`${counted(others.length, 'condition')} as ${others.length === 1 ? 'it' : 'they'} should be`}
+            />
+          </summary>
+          {list(others)}
+        </details>
+      )}
+    </Panel>
+  );
+};
 
 const One = ({ place, condition }: { readonly place: ClusterAt; readonly condition: Condition }) => {
   const [isOpen, setOpen] = useState(false);

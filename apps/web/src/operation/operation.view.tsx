@@ -4,6 +4,7 @@ import { scaleLinear } from 'd3-scale';
 import { useState } from 'react';
 import { api, dataOf, type Operation, type Schemas } from '../api.js';
 import type { ClusterAt } from '../cluster/cluster.at.js';
+import { ClusterTabs } from '../cluster/cluster.tabs.js';
 import { NextActions, useOperations } from '../cluster/operations.js';
 import { actorText, clockText, durationText } from '../format.js';
 import { useEvents } from '../live.js';
@@ -38,6 +39,7 @@ const OperationView = ({ namespace, cluster, operation }: ClusterAt & { readonly
           <State state={found.phase === 'Running' ? 'running' : found.phase} word={found.phase} />
         )}
       </header>
+      <ClusterTabs namespace={namespace} cluster={cluster} tab="operations" />
       <Failure error={operations.error ?? events.error} />
       {operations.data === undefined ? <Loading what="the operation" /> : null}
       {operations.data !== undefined && found === undefined ? (
