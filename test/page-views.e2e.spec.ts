@@ -1,4 +1,4 @@
-import type { ClusterChanges, CreatedTokenView } from '@fairlead/contracts';
+import type { ClusterChanges, ConnectionView, CreatedTokenView, FleetCauses } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
+import { TestSshd } from '../libs/service-kit/src/ssh/sshd.fixtures.js';
 import { findChromium, launchChromium } from './system/chromium.js';
 import { PageReader } from './system/page.reader.js';
 import { startSystem, type System } from './system/system.js';
@@ -34,6 +35,11 @@ const manifest = (name: string, web: number, hooks: readonly object[] = []): obj
     ...(hooks.length === 0 ? {} : { hooks }),
   },
 });
+
+interface HTMLElementSize {
+  readonly scrollWidth: number;
+  readonly clientWidth: number;
+}
 
 const chromium = await findChromium();
 if ('reason' in chromium) process.stderr.write(`\n!!! NOT CHECKED in a browser: ${chromium.reason}\n\n`);
@@ -159,6 +165,115 @@ inBrowser("the views of the operator's page", () => {
     TIMEOUT_MS,
   );
 
+  it(
+    'show each check of each host of an inventory, and why a host is kept out',
+    async () => {
+      const sshd = await TestSshd.start({}, '127.0.0.61');
+      try {
+        const { host, port, privateKey } = sshd.address;
+        const hosts = [
+          { name: 'rack-1', address: host, port },
+          { name: 'rack-2', address: '127.0.0.62', port: 9 },
+        ];
+        const settings = { hosts, secret: privateKey };
+        expect((await system.call('PUT', '/connections/rack', { provider: 'ssh', settings })).status).toBe(201);
+        const inspected = async () => (await system.call<ConnectionView>('GET', '/connections/rack')).body.hosts ?? [];
+        await eventually(async () => (await inspected())[1]?.checks.ssh !== undefined, { withinMs: TIMEOUT_MS / 4 });
+        const [first, second] = await inspected();
+        await open('connections/rack');
+        const cellsOf = (name: string) =>
+          page.getByRole('region', { name: 'Hosts' }).getByRole('row').filter({ hasText: name }).locator('td');
+        const words = (found: string | undefined) =>
+          found === undefined ? 'not checked' : found ? 'failed' : 'passed';
+        for (const shown of [first!, second!]) {
+          const cells = await cellsOf(shown.name).allTextContents();
+          const { ssh, hostKey, root, clock, disk, system: kernel, address, clean } = shown.checks;
+          const expected = [ssh, hostKey, root, clock, disk, kernel, address, clean].map(words);
+          expect(cells.slice(2, 10).map((text) => text.replace(', first-seen', ''))).toEqual(expected);
+          expect(cells[10]).toContain(shown.problem);
+        }
+        expect([first?.checks.ssh, first?.checks.hostKey, first?.checks.root]).toEqual(['', '', '']);
+        expect(second?.checks).toEqual({ ssh: second?.problem });
+        await cellsOf('rack-1').getByText('passed, first-seen').waitFor();
+        await page.getByTitle(second!.problem).first().waitFor();
+      } finally {
+        await sshd.stop();
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'compare an operation with the earlier ones of this installation, by cause',
+    async () => {
+      await apply('other', manifest('other', 1));
+      await until('other', 'ClusterReady');
+      const { body: list } = await system.call<{ items: { id: string; kind: string }[] }>('GET', `${shop}/operations`);
+      const { body: causes } = await system.call<FleetCauses>('GET', '/fleet/causes?operation=create');
+      expect([causes.operations, causes.items.map(({ cause }) => cause)]).toEqual([
+        2,
+        expect.arrayContaining(['machine', 'install', 'verify']),
+      ]);
+      await open(`${of}/operations/${list.items.find(({ kind }) => kind === 'create')!.id}`);
+      await page.getByText('usually', { exact: true }).waitFor();
+      await page.getByTitle(/^software is installed, usually/).waitFor();
+      await page
+        .getByText(/usually .* for each node/)
+        .first()
+        .waitFor();
+      await page
+        .getByRole('button', { name: /^install, .*; usually .* here/ })
+        .first()
+        .click();
+      await page
+        .getByRole('status')
+        .getByText(/\(usually .* here/)
+        .waitFor();
+      const [longest] = causes.items.toSorted((one, other) => other.medianMs - one.medianMs);
+      process.stdout.write(`page: usual times of ${causes.items.length} causes; longest ${longest?.cause}\n`);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are found by the palette, sort and filter by their address, and give exact times on hover',
+    async () => {
+      await open('');
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder('A cluster, a view, a command …').fill('Connections');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Connections' }).waitFor();
+      await open('?sort=name&order=descending&search=o');
+      const names = async () => (await page.getByRole('row').getByRole('link').allTextContents()).join(' ');
+      await eventually(async () => /shop[^]*other/.test(await names()), { withinMs: SEEN_MS });
+      await open('?search=other');
+      await eventually(async () => !(await names()).includes('shop'), { withinMs: SEEN_MS });
+      await open(`${of}/operations`);
+      expect(await page.locator('main time').first().getAttribute('title')).toMatch(/UTC/);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'fit a phone: no view is wider than the screen',
+    async () => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      const wide: string[] = [];
+      for (const [, place] of await places()) {
+        await open(place);
+        const beyond = await page.evaluate(() => {
+          const { documentElement } = (globalThis as unknown as { document: { documentElement: HTMLElementSize } })
+            .document;
+          return documentElement.scrollWidth - documentElement.clientWidth;
+        });
+        if (beyond > 1) wide.push(`${place}: ${beyond} px`);
+      }
+      await page.setViewportSize({ width: 1280, height: 800 });
+      expect(wide).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
   const places = async (): Promise<readonly (readonly [picture: string, place: string])[]> => {
     const { body } = await system.call<{ items: { id: string }[] }>('GET', `${shop}/operations`);
     const [node = ''] = await workers();
@@ -178,7 +293,7 @@ inBrowser("the views of the operator's page", () => {
       ['audit', `${of}/audit?event=${removed}`],
       ['upgrade', `${of}/upgrade`],
       ['edit', `${of}/edit`],
-      ['connections', 'connections/lab'],
+      ['connections', 'connections/rack'],
     ];
   };
 

@@ -160,6 +160,25 @@ inBrowser("the operator's page", () => {
   );
 
   it(
+    'has a field for who may connect to the API, and says what it means',
+    async () => {
+      await open('create');
+      const editor = page.getByLabel('Manifest', { exact: true });
+      await editor.fill(`${MANIFEST}  firewall: { scope: api }\n`);
+      await seen('The Kubernetes API is open to its nodes, its pods and Fairlead.');
+      await page.locator('textarea[name="spec.firewall.api"]').fill('192.0.2.0/24');
+      await page.keyboard.press('Tab');
+      await seen('The Kubernetes API is open to its nodes, its pods, Fairlead and 192.0.2.0/24.');
+      await seen(/^Who may connect to the Kubernetes API on control planes/);
+      await page.locator('textarea[name="spec.firewall.api"]').fill('everyone');
+      await page.keyboard.press('Tab');
+      await seen('The Kubernetes API is open to everyone.');
+      expect(await editor.textContent()).toContain('api: everyone');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'has no serious accessibility violation in any view',
     async () => {
       const operations = (await system.call<{ items: { id: string }[] }>('GET', '/ns/default/clusters/shop/operations'))
