@@ -44,6 +44,7 @@ import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { SETTINGS, type Settings } from './config.js';
 import { DurationQueries } from './fleet/durations.queries.js';
 import { FleetActivityIndex } from './fleet/fleet.activity.js';
+import { DurationsHttp } from './fleet/durations.http.js';
 import { FleetHttp } from './fleet/fleet.http.js';
 import { FleetQueries } from './fleet/fleet.queries.js';
 import { PastFleet } from './fleet/past.fleet.js';
@@ -160,6 +161,7 @@ const CONTROLLERS: Type<unknown>[] = [
   OrphansHttp,
   SpecsHttp,
   ApplicationsHttp,
+  DurationsHttp,
   FleetHttp,
   ReleasesHttp,
   ReleaseSignersHttp,

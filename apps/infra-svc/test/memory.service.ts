@@ -1,5 +1,5 @@
 import { namespaceStream, type NameReservation, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
-import { STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
+import { STATE_FACTS } from '@fairlead/event-sourcing';
 import {
   FoldCache,
   makeHandle,

@@ -149,21 +149,19 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const software = hostSoftware({ config, host, files, openSource, architecture, releases, log });
   const saved = await loadState(host, config.uid, log);
   if (files !== undefined) await removeSteps(files, clock, log);
+  const common = { host, metronome, random, log };
   const platform = new NatsPlatform({ config, credentials, random, log });
   const onDrained = (): void => loop.wake();
   const journal = new Journal(saved ?? newState(config.uid), {
+    ...common,
     config,
-    host,
     platform,
-    metronome,
     clock,
-    random,
-    log,
     onDrained,
   });
   const loop = new AgentLoop({
+    ...common,
     config,
-    host,
     software,
     releases,
     platform,
@@ -171,11 +169,8 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     ask: options.ask ?? httpAsk,
     removeFile: files && ((path) => files.remove(path)),
     copyFile: files && ((from, to, mode) => files.copy(from, to, mode)),
-    watchNode: (listener) => new KubernetesNodeWatch({ node: config.node, host, metronome, random, log }, listener),
-    metronome,
+    watchNode: (listener) => new KubernetesNodeWatch({ node: config.node, ...common }, listener),
     clock,
-    random,
-    log,
   });
   const { node } = config;
   const looks = options.addressLooks ?? hostAddressLooks(ADDRESSES.stats);
@@ -184,16 +179,13 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const onServed = (balancing: NodeLoadBalancing | null): void => addresses.set(balancing);
   const sleep = (ms: number): Promise<void> => network.sleep(ms);
   const network = new NetworkLoop({
+    ...common,
     config,
-    host,
     platform,
     parts: networkParts({ node, host, files, platform, software, sleep, onServed }),
-    metronome,
-    random,
-    log,
     say: (facts, cause) => journal.record(facts, cause),
   });
-  const renewal = new CredentialRenewal(credentials, config.natsCa, { platform, host, metronome, clock, random, log });
+  const renewal = new CredentialRenewal(credentials, config.natsCa, { ...common, platform, clock });
   if (saved === undefined) await recoverWithin(journal, platform, metronome, log);
   await network.start();
   await loop.start();

@@ -1,19 +1,10 @@
-import {
-  ActivityQuery,
-  CausesQuery,
-  FleetActivity,
-  FleetCauses,
-  FleetDurations,
-  FleetList,
-  FleetQuery,
-} from '@fairlead/contracts';
+import { ActivityQuery, FleetActivity, FleetList, FleetQuery } from '@fairlead/contracts';
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { Authenticated } from '../access/access.js';
 import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { pageOf, pageRequest } from '../http/page.js';
-import { DurationQueries } from './durations.queries.js';
 import { FleetActivityIndex } from './fleet.activity.js';
 import { FleetQueries } from './fleet.queries.js';
 import { filterFleet, sortKeyOf } from './fleet.rules.js';
@@ -26,7 +17,6 @@ export class FleetHttp {
     @Inject(FleetQueries) private readonly fleet: FleetQueries,
     @Inject(PastFleet) private readonly past: PastFleet,
     @Inject(FleetActivityIndex) private readonly activity: FleetActivityIndex,
-    @Inject(DurationQueries) private readonly durations: DurationQueries,
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
 
@@ -83,38 +73,5 @@ export class FleetHttp {
     @FromCaller() { identity }: Caller,
   ): Promise<FleetActivity> {
     return this.activity.between(query, identity);
-  }
-
-  @Get('causes')
-  @Authenticated()
-  @Documented({
-    id: 'getFleetCauses',
-    tag: 'operations',
-    records: 'nothing',
-    summary: 'How long nodes spent with each cause in operations of a kind that succeeded',
-    description:
-      'Folded from the log of clusters in namespaces that the caller may see; the latest 20 operations of the kind count.',
-    answers: [{ status: 200, description: 'The causes with their durations', schema: FleetCauses }],
-    refusals: ['token.too-many-audits'],
-  })
-  async durationsByCause(
-    @Query({ schema: CausesQuery }) { operation }: CausesQuery,
-    @FromExchange() exchange: Exchange,
-  ): Promise<FleetCauses> {
-    return this.durations.causes(operation, exchange);
-  }
-
-  @Get('durations')
-  @Authenticated()
-  @Documented({
-    id: 'getFleetDurations',
-    tag: 'operations',
-    records: 'nothing',
-    summary: 'How long operations took that succeeded, by kind',
-    description: 'Of clusters in namespaces that the caller may see; the latest 30 of each cluster count.',
-    answers: [{ status: 200, description: 'The durations', schema: FleetDurations }],
-  })
-  async durationsByKind(@FromCaller() { identity }: Caller): Promise<FleetDurations> {
-    return this.durations.durations(identity);
   }
 }

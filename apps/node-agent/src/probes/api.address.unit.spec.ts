@@ -3,7 +3,7 @@ import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { node, uid } from '../agent/agent.fixtures.js';
 import type { AgentFact } from '../node/agent.facts.js';
-import { Metronome } from '../time/metronome.js';
+import type { Metronome } from '../time/metronome.js';
 import { ApiAddressProbe, sharedAddressIn } from './api.address.probe.effects.js';
 
 const ADDRESS = '198.18.7.5';
