@@ -5,7 +5,7 @@ import {
   type ConnectionName,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { ConcurrencyGroups, type TaskRef } from '@fairlead/event-sourcing';
+import { ConcurrencyGroups } from '@fairlead/event-sourcing';
 import {
   FoldCache,
   TasksProgress,
