@@ -65,6 +65,18 @@ it('what asks before it takes something away is answered by --yes, and by nothin
   expect(thoseWith('--yes')).toEqual(expect.arrayContaining([...actions, 'fairlead etcd restore']));
 });
 
+/** The context is a line of a file of the caller's own, which `context set` writes again. */
+const ASKS_NOTHING = ['fairlead context delete'];
+
+it('whatever deletes, removes, revokes, replaces or abandons asks first, and whatever asks takes --yes', () => {
+  const taking = leaves.filter((leaf) => /^(delete|remove|revoke|replace|abandon|restore|rollback)/.test(leaf.name()));
+  const asking = thoseWith('--yes');
+  const others = taking.map(titleOf).filter((title) => !asking.includes(title) && !ASKS_NOTHING.includes(title));
+  // A failed worker gets its former software back: its pods have left it already.
+  expect(others).toEqual(['fairlead upgrade rollback']);
+  expect(asking).toEqual(expect.arrayContaining(['fairlead pool scale', 'fairlead autoscaler revoke']));
+});
+
 it.each([
   ['upgrade start demo --to v1.35.4 --detach', '--detach is now --no-wait'],
   ['upgrade retry demo --watch', '--watch is now --wait'],

@@ -3,6 +3,7 @@ import { makeFolder, writeWhole } from '@fairlead/embedded/process';
 import type { Command } from 'commander';
 import { dirname, resolve } from 'node:path';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
@@ -98,12 +99,14 @@ const addList = (parent: Command, io: Io): void => {
 };
 
 const addRevoke = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'revoke <cluster> <id>',
     summary: 'Revoke the client certificate of an autoscaler',
     examples: [['fairlead autoscaler revoke demo 9f2c4e6a8b0d1f35', 'Revoke it with immediate effect']],
-  }).action(
-    runs(io, async (session, name: string, id: string) => {
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, id: string, options: ConfirmOptions) => {
+      await confirm(io, { what: `The certificate ${id} of ${name} will be revoked with immediate effect` }, options);
       await session.api.delete('/ns/{namespace}/clusters/{cluster}/autoscaler/credentials/{credential}', {
         ...clusterAt(session, name),
         credential: id,

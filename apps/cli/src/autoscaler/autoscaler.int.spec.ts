@@ -86,7 +86,7 @@ describe('fairlead autoscaler list and revoke', () => {
       CREDENTIAL.createdTime,
       EXPIRES,
     ]);
-    const revoked = await ask(['revoke', 'demo', CREDENTIAL.id]);
+    const revoked = await ask(['revoke', 'demo', CREDENTIAL.id, '--yes']);
     expect([revoked.code, revoked.stdout]).toEqual([0, expect.stringContaining('is revoked')]);
   });
 });

@@ -17,6 +17,11 @@ describe.each([
   [['namespace', 'delete', 'team-a'], '/ns/team-a', 'The namespace team-a will be deleted'],
   [['connection', 'delete', 'lab2'], '/connections/lab2', 'The connection lab2 will be deleted'],
   [['token', 'revoke', 'e8b2'], '/tokens/e8b2', 'The token e8b2 will be revoked with immediate effect'],
+  [
+    ['autoscaler', 'revoke', 'demo', '9f2c4e6a8b0d1f35'],
+    '/ns/default/clusters/demo/autoscaler/credentials/9f2c4e6a8b0d1f35',
+    'The certificate 9f2c4e6a8b0d1f35 of demo will be revoked with immediate effect',
+  ],
   [['realm', 'delete', 'company'], '/ns/default/realms/company', 'The realm company will be deleted'],
   [
     ['addon', 'delete-secret', 'audit'],

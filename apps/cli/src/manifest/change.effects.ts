@@ -89,6 +89,8 @@ export interface Change {
   /** The manifest, if the user gave one: its missing fields have defaults. */
   readonly declared?: Manifest;
   readonly plan: () => Promise<PlannedChange>;
+  /** Whether this plan needs a confirmation; absent: every plan. */
+  readonly asks?: (planned: PlannedChange) => boolean;
   readonly send: (before: ManifestView | undefined, key: string) => Promise<Accepted<ManifestView>>;
 }
 
@@ -145,7 +147,7 @@ export const carryOut = async (
   }
   io.err(`${shown(io.errColumns())}\n`);
   if (upgrade !== undefined && !mayPass(upgrade)) orFail(upgrade);
-  await confirm(io, { question: 'Apply this?' }, options);
+  if (change.asks?.({ before, planned }) !== false) await confirm(io, { question: 'Apply this?' }, options);
   const { seq, data: applied } = await change.send(before, options.idempotencyKey ?? randomUUID());
   await follow(session, at, { seq, operations: applied.operations ?? [] }, options);
   return answerOf(at, applied, outcome);

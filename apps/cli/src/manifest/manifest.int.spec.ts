@@ -577,17 +577,32 @@ describe('fairlead pool', () => {
       headers: { 'x-fairlead-seq': '14' },
       body: { kind: 'Scale', spec: { replicas: (body as Sent).spec.replicas }, plan, operations: [] },
     }));
-    const scaled = await ask(['pool', 'scale', 'demo', 'web', '--replicas', '1', '--remove', 'demo-w-1']);
+    const down = ['pool', 'scale', 'demo', 'web', '--replicas', '1', '--remove', 'demo-w-1'];
+    const unattended = await ask(down);
+    expect([unattended.code, unattended.stderr]).toEqual([2, expect.stringContaining('Give --yes')]);
+    const scaled = await ask([...down, '--yes']);
     expect([scaled.code, scaled.stdout]).toEqual([0, 'cluster/demo configured\n']);
     expect(scaled.stderr).toContain('~ pools[web].replicas: 2 → 1');
     expect(scaled.stderr).toContain('remove demo-w-1: named');
     const spec = { replicas: 1, remove: ['demo-w-1'] };
     expect(gateway.asked('PUT', SCALE).map(({ query, body }) => [query, body])).toEqual([
       [{ dryRun: 'All' }, { spec }],
+      [{ dryRun: 'All' }, { spec }],
       [{}, { spec, metadata: { resourceVersion: '12' } }],
     ]);
     gateway.on('PUT', SCALE, refusal(422, 'pool.scale-out-of-bounds', 'Pool web has between 2 and 5 nodes, not 1'));
     expect((await ask(['pool', 'scale', 'demo', 'web', '--replicas', '1'])).stderr).toContain('between 2 and 5');
+  });
+
+  it('scales a pool up without a confirmation, and takes --yes all the same', async () => {
+    const SCALE = '/ns/default/clusters/demo/pools/web/scale';
+    gateway.on('PUT', SCALE, ({ body, query }) => ({
+      status: query['dryRun'] === 'All' ? 200 : 202,
+      headers: { 'x-fairlead-seq': '14' },
+      body: { kind: 'Scale', spec: { replicas: (body as Sent).spec.replicas }, plan: [], operations: [] },
+    }));
+    expect((await ask(['pool', 'scale', 'demo', 'web', '--replicas', '5'])).code).toBe(0);
+    expect((await ask(['pool', 'scale', 'demo', 'web', '--replicas', '5', '--yes'])).code).toBe(0);
   });
 
   it('creates a pool from options', async () => {

@@ -265,6 +265,7 @@ export const scaling = ({ api }: Session, at: ClusterAt, name: string, { replica
   };
   return {
     plan: async () => planOn(await api.get('/ns/{namespace}/clusters/{cluster}/manifest', at)),
+    asks: ({ planned }) => planned.plan?.some(({ action }) => action === 'remove-nodes') === true,
     send: async (before, key) => {
       if (before === undefined) throw unknownPool(at, name, []);
       const { resourceVersion } = before.metadata;
@@ -280,18 +281,19 @@ const addScale = (parent: Command, io: Io): void => {
     usage: 'scale <cluster> <pool>',
     summary: 'Change the size of a pool',
     description:
-      'Change the number of nodes of a pool. On a scale-down, nodes given with --remove are removed first, then nodes that are not Ready, then the newest. A pool with 0 replicas stays declared. The pool control-plane contains the control planes.',
+      'Change the number of nodes of a pool. On a scale-down, nodes given with --remove are removed first, then nodes that are not Ready, then the newest; this asks for confirmation. A pool with 0 replicas stays declared. The pool control-plane contains the control planes.',
     examples: [
       ['fairlead pool scale demo web --replicas 4 --wait', 'Scale to four nodes'],
       ['fairlead pool scale demo web --replicas 3 --remove demo-w-2-k3x9q', 'Scale down by removing a given node'],
     ],
   })
     .requiredOption('--replicas <count>', 'number of nodes', integerBetween(0, REPLICAS_MAX))
-    .option('--remove <node>', 'node to remove (repeatable)', collected);
+    .option('--remove <node>', 'node to remove (repeatable)', collected)
+    .option(...CONFIRM_OPTION);
   changeOptions(command).action(
     runs(io, async (session, cluster: string, name: string, options: ScaleOptions) => {
       const at = clusterAt(session, cluster);
-      return carryOut(session, at, scaling(session, at, name, options), { ...options, yes: true });
+      return carryOut(session, at, scaling(session, at, name, options), options);
     }),
   );
 };
