@@ -17,8 +17,15 @@ const rows = page
 const [titles = [], , ...tools] = rows;
 const ours = tools.map((cells) => ({ what: cells[0] ?? '', cell: cells.at(-1) ?? '' }));
 
-const commandsIn = (cell: string): readonly string[] =>
-  [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => (text.startsWith('-') ? [] : [text]));
+/** An option alone is one of the command before it. */
+const commandsIn = (cell: string): readonly string[] => {
+  let last = '';
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => {
+    if (text.startsWith('-')) return `${last} ${text}`.trim();
+    last = text.split(' -')[0] ?? text;
+    return text;
+  });
+};
 
 /** The first word that is not a command or option of this program; undefined if all are. */
 const unknownIn = (line: string): string | undefined => {
@@ -42,7 +49,7 @@ describe('the table of verbs', () => {
     expect(tools.filter((cells) => cells.length !== titles.length || cells.some((cell) => cell === ''))).toEqual([]);
   });
 
-  it.each(ours)('lists only existing commands for Fairlead: $what', ({ cell }) => {
+  it.each(ours)('lists only existing commands and options for Fairlead: $what', ({ cell }) => {
     expect(commandsIn(cell).filter((line) => unknownIn(line) !== undefined)).toEqual([]);
   });
 });
