@@ -321,6 +321,7 @@ export class AgentLoop {
     const failed = unchanged ?? (await this.ensureHost());
     if (failed === undefined) this.failures = 0;
     else this.fail(failed);
+    this.watch?.hostChanged();
     this.lookAgain();
   }
 

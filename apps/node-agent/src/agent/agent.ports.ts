@@ -63,6 +63,8 @@ export interface NodeMetadata {
 export interface NodeWatch {
   /** Writes the current result of `metadata` if the Node object differs, at the latest when the API responds again. */
   metadataChanged(): void;
+  /** Tries at once instead of at the end of its backoff: an API server of this host may just have started. */
+  hostChanged(): void;
   stop(): void;
 }
 

@@ -20,6 +20,7 @@ const readsOf = (api: KubernetesApi): readonly string[] =>
   api.requests.filter((request) => request.endsWith('GET /api/v1/nodes'));
 
 let stop: () => Promise<void>;
+let hostChanged: () => void;
 
 afterEach(() => stop());
 
@@ -53,6 +54,7 @@ const follow = async (api: KubernetesApi, options: FollowOptions = {}): Promise<
       metadata: () => ({ labels: {}, annotations: {} }),
     },
   );
+  hostChanged = () => watch.hostChanged();
   stop = async () => {
     watch.stop();
     await api.stop();
@@ -82,6 +84,22 @@ it('changes between two watches are seen by the next one', async () => {
   await api.stop();
   api.setNode(NODE, true, 'v1.34.4');
   await api.start();
+  await eventually(() => views.includes('ready'));
+});
+
+it('a change of the host ends the wait for an API server that was away, such as one that an upgrade has restarted', async () => {
+  const api = await KubernetesApi.create(NODE);
+  const waits: number[] = [];
+  const metronome = { after: (ms: number) => (waits.push(ms), () => undefined) };
+  await api.start();
+  const host = await joinedHost(api);
+  await api.stop();
+  const views = await follow(api, { host, metronome });
+  await eventually(() => waits.length === 1);
+  await api.start();
+  api.setNode(NODE, true, 'v1.35.4');
+  expect(views).toEqual([]);
+  hostChanged();
   await eventually(() => views.includes('ready'));
 });
 

@@ -69,6 +69,11 @@ export class KubernetesNodeWatch implements NodeWatch {
     void this.write(this.client, this.last);
   }
 
+  hostChanged(): void {
+    this.attempt = 0;
+    this.endPause();
+  }
+
   stop(): void {
     this.abort.abort();
     this.endPause();
