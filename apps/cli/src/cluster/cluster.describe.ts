@@ -132,7 +132,7 @@ const stateText = (cluster: ClusterView | null): readonly string[] => {
   const causes = [...new Set(because.map(whyText))].map((why) => {
     const types = because.filter((condition) => whyText(condition) === why).map(({ type }) => type);
     const [first = '', ...others] = types;
-    return `  ${first} ${why}${dependentText(others.length)}`;
+    return `  ${first} ${why.replace(' (', `${dependentText(others.length)} (`)}`;
   });
   return ['', `State: ${state}`, ...causes, ...azimuthText(cluster.status)];
 };
@@ -152,7 +152,7 @@ const whyText = ({ status, reason, message, lastTransitionTime }: Condition): st
 /** A request that is rejected leaves all conditions False for one cause, which is stated once. */
 const dependentText = (count: number): string => {
   if (count === 0) return '';
-  return count === 1 ? ', and a condition that depends on it' : `, and ${count} conditions that depend on it`;
+  return count === 1 ? ', as is a condition that depends on it' : `, as are ${count} conditions that depend on it`;
 };
 
 /** `coredns v1.13.1 (revision 2): Deployed since 2026-11-21T08:00:00.000Z`, or why it has failed. */

@@ -140,7 +140,7 @@ describe('the description of a cluster', () => {
         })),
       }),
     ).toContain(
-      `\n  Accepted is False since ${since} (pool.zone-unknown): no zone lab-9z, and 2\n    conditions that depend on it`,
+      `\n  Accepted is False since ${since}, as are 2 conditions that depend on it\n    (pool.zone-unknown): no zone lab-9z`,
     ));
 
   it('says of a creation that is stuck which step, since when and its limit, and that it is Unhealthy for azimuth [azimuth 24]', () => {

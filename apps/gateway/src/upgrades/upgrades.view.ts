@@ -172,6 +172,11 @@ const turnOf = (known: UpgradeContext, operation: PlanOperation): string => {
   }
 };
 
+const decisionOn = ({ finishedAt, leftFailed }: UpgradeDoc, node: string | null): string => {
+  if (finishedAt === null) return 'a person to decide';
+  return node !== null && leftFailed.includes(node) ? 'a repair: it stays cordoned' : '';
+};
+
 const waitsFor = (known: UpgradeContext, operation: PlanOperation, phase: UpgradeNodePhase): string => {
   const node = operation.node === null ? undefined : known.nodes.get(operation.node);
   switch (phase) {
@@ -186,7 +191,7 @@ const waitsFor = (known: UpgradeContext, operation: PlanOperation, phase: Upgrad
       return turnOf(known, operation);
     case 'Failed':
     case 'LeftFailed':
-      return 'a person to decide';
+      return decisionOn(known.upgrade, operation.node);
     default: {
       const gate = known.upgrade.gates[operation.id];
       return gate === undefined ? (node?.waitsFor ?? '') : `the gate ${gate.gate}: ${gate.message}`;

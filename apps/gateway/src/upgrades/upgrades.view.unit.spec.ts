@@ -156,6 +156,17 @@ describe('a node in an upgrade', () => {
     });
   });
 
+  it('that failed waits for no decision once the upgrade has ended, and for a repair if it is left cordoned', () => {
+    const ended = (leftFailed: readonly string[]) =>
+      nodeAfter('demo-w-1', [
+        ...started,
+        operationFailed('op-5', 'demo-w-1'),
+        upgradeFact('RolloutAborted', { leftFailed: leftFailed as never }),
+      ]);
+    expect(ended([])).toMatchObject({ phase: 'Failed', waitsFor: '' });
+    expect(ended(['demo-w-1'])).toMatchObject({ waitsFor: 'a repair: it stays cordoned' });
+  });
+
   it('is left out by its user, or because its pods could not be moved', () => {
     expect(
       nodeAfter('demo-w-1', [...begun, upgradeFact('NodeSkipped', { node: 'demo-w-1', reason: 'later' })]),

@@ -1,4 +1,5 @@
 import { timeMsOf, ExternalFailure } from '@fairlead/contracts';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import type {
   V1ConfigMap,
@@ -66,12 +67,19 @@ const METRICS_BYTES_MAX = 64 * 1024 * 1024;
 const CONFIG_LENGTH_MAX = 256 * 1_024;
 
 const CHECKS_MAX = 100;
+const STATUS_LENGTH_MAX = 65_536;
 
 /** The failing checks in the response of a health endpoint. */
 export const failingIn = ({ status, text }: { readonly status: number; readonly text: string }): readonly string[] => {
   if (status === 200) return [];
   const failing = [...text.matchAll(/^\[-\](\S{1,200})/gm)].slice(0, CHECKS_MAX).map(([, check]) => check ?? '');
-  return failing.length > 0 ? failing : [`the whole (HTTP ${status}: ${text.slice(0, 300).trim()})`];
+  return failing.length > 0 ? failing : [`HTTP ${status}: ${messageIn(text).slice(0, 300).trim()}`];
+};
+
+/** The message of a Status, as API servers answer when they cannot reach what they proxy; otherwise the text. */
+const messageIn = (text: string): string => {
+  const { message } = (parseJsonOrUndefined(text, { lengthMax: STATUS_LENGTH_MAX }) ?? {}) as { message?: unknown };
+  return typeof message === 'string' ? message : text;
 };
 
 /** The API of one cluster by @kubernetes/client-node. */

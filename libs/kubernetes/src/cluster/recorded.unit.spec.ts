@@ -40,6 +40,10 @@ describe.each(RECORDED_VERSIONS)('recorded responses of a real control plane of 
     expect(well).toMatch(/^\[\+\]etcd ok$/m);
     const failing = well.replace('[+]etcd ok', '[-]etcd failed: reason withheld');
     expect(failingIn({ status: 500, text: failing })).toEqual(['etcd']);
+    const message = 'error trying to reach service: dial tcp 192.0.2.4:6443: connect: connection refused';
+    const status = JSON.stringify({ kind: 'Status', metadata: {}, status: 'Failure', message, code: 503 });
+    expect(failingIn({ status: 503, text: status })).toEqual([`HTTP 503: ${message}`]);
+    expect(failingIn({ status: 502, text: 'null' })).toEqual(['HTTP 502: null']);
   });
 
   it('contain requests for deprecated APIs', () =>
