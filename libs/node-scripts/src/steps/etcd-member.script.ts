@@ -54,7 +54,13 @@ fi`;
 
 const LISTED = 'ctr --namespace k8s.io images list --quiet 2>>"$log" | grep -qxF "$image"';
 
-const PULL = `  ${LISTED} || run timeout ${IMAGE_SECONDS} ctr --namespace k8s.io images pull "$image"`;
+/** Written by the agent where the profile of the host has a proxy. */
+const PROXY = '/etc/systemd/system/containerd.service.d/fairlead-proxy.conf';
+
+/** ctr pulls from the registry itself, without the environment of containerd. */
+const PULL = `  proxy=$(sed -n 's/^Environment="\\(.*\\)"$/\\1/p' ${hostPath(PROXY)} 2>/dev/null || true)
+  # shellcheck disable=SC2086 # one word per variable
+  ${LISTED} || run timeout ${IMAGE_SECONDS} env $proxy ctr --namespace k8s.io images pull "$image"`;
 
 const AWAIT = `  waited=0
   until ${LISTED}; do

@@ -81,6 +81,18 @@ esac`;
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
   });
 
+  it('pulls its image through the proxy of its host, which ctr does not take from containerd', async () => {
+    host
+      .standIn('ctr', `case "$*" in *pull*) echo "$HTTPS_PROXY $NO_PROXY" >"$root/proxy";; esac\n${ctr}`)
+      .standIn('systemctl', systemctl)
+      .write(
+        '/etc/systemd/system/containerd.service.d/fairlead-proxy.conf',
+        '[Service]\nEnvironment="HTTPS_PROXY=http://10.0.0.1:3128"\nEnvironment="NO_PROXY=.example.org,10.0.0.0/8"\n',
+      );
+    expect(await host.run(text)).toMatchObject({ code: 0 });
+    expect(host.read('/proxy')).toBe('http://10.0.0.1:3128 .example.org,10.0.0.0/8\n');
+  });
+
   it("fails with containerd's error if its image cannot be pulled", async () => {
     host.standIn('ctr', 'case "$*" in *pull*) echo "no such host" >&2; exit 1;; esac').standIn('systemctl', systemctl);
     expect(await host.run(text)).toMatchObject({ code: 1, stderr: 'no such host' });

@@ -31,8 +31,8 @@ describe('a program that the agent runs on a host behind a proxy', () => {
       .toSorted();
   };
 
-  it('uses the proxy if it is the package manager', async () => {
-    expect(await proxiesOf('apt-get')).toEqual([
+  it.each(['apt-get', 'ctr'])('uses the proxy if it is %s, which reaches others itself', async (program) => {
+    expect(await proxiesOf(program)).toEqual([
       'http_proxy=http://10.0.0.1:3128',
       'https_proxy=http://10.0.0.2:3128',
       'no_proxy=.example.org',

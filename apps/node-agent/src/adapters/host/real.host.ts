@@ -32,8 +32,11 @@ const kill = (pid: number | undefined): void => {
   }
 };
 
-/** Only the package manager uses the proxy: kubeadm would write it into static pods, and reach the API through it. */
-const PROXIED: ReadonlySet<string> = new Set(['apt-get']);
+/**
+ * The package manager, and ctr, which pulls from the registry itself, use the proxy. No others: kubeadm would write it
+ * into static pods, and reach the API through it.
+ */
+const PROXIED: ReadonlySet<string> = new Set(['apt-get', 'ctr']);
 
 const environmentOf = (command: string, proxy: HostProxy | undefined): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name))),
