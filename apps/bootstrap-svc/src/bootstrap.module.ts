@@ -9,6 +9,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp, HookCaller, HookSigner, type HookHttp } from '@fairlead/service-kit/http';
 import { DownloadedArchives } from './adapters/helm/chart.archives.js';
 import { HelmProgram } from './adapters/helm/helm.program.js';
+import { LogCloudConnections } from './adapters/nats/cloud.connections.js';
 import { HostChannels } from './adapters/nats/host.channels.js';
 import { NatsLogReaders } from './adapters/nats/nats.log.readers.js';
 import { AddonsEffects } from './addons/addons.effects.js';
@@ -103,7 +104,11 @@ const releaseProvidersOf = (settings: Settings): readonly Provider[] => [
     useFactory: (store: EventStore, secrets: SecretStore) => {
       const { catalogueAddressesAllowed: allowed } = settings;
       const http = new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' });
-      return new ReleaseSources(new DownloadedArchives(store, secrets, http), new OpenedValues(secrets));
+      return new ReleaseSources(
+        new DownloadedArchives(store, secrets, http),
+        new OpenedValues(secrets),
+        new LogCloudConnections(store, secrets),
+      );
     },
     inject: [EVENT_STORE, SECRETS],
   },

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LetsCloudController } from './cloud.setting.js';
 import { HostProfile } from './hosts.js';
 import { TEXT_LENGTH_MAX } from './text.limits.js';
 
@@ -83,6 +84,7 @@ const Fields = z.strictObject({
     .max(TEXT_LENGTH_MAX)
     .optional()
     .describe('Another address of EC2 and Elastic Load Balancing, e.g. of a simulation'),
+  cloudController: LetsCloudController,
   profile: HostProfile.optional().describe(
     'What differs between its machines and those that Fairlead takes for granted',
   ),

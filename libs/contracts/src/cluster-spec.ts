@@ -59,6 +59,11 @@ export const CNIS_OF = { multi: ['canal', 'kilo'], single: ['calico', 'flannel',
 export const LOAD_BALANCERS = ['haproxy', 'nlb'] as const;
 export const ETCDS = ['local', 'external'] as const;
 
+/** Clouds whose cloud controller manager and storage driver Fairlead installs into clusters. `lab` is a simulation. */
+export const CLOUD_CONTROLLERS = ['aws', 'lab', 'openstack'] as const;
+export const CloudController = z.enum(CLOUD_CONTROLLERS);
+export type CloudController = z.infer<typeof CloudController>;
+
 export const ServiceType = z.enum(SERVICE_TYPES);
 export const Cni = z.enum(CNIS);
 export type Cni = z.infer<typeof Cni>;
@@ -80,6 +85,7 @@ export const ClusterSpec = z.strictObject({
   workers: z.array(NodeSet).max(50),
   serviceType: ServiceType,
   singleNode: z.boolean().describe('One control plane, no workers, workloads allowed on it (our extension)'),
+  cloudController: CloudController.optional().describe('Whose cloud controller runs in it; absent: none'),
   kubernetes: z.strictObject({
     version: KubernetesVersion,
     networkCni: Cni,

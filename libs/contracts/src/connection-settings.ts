@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { AwsSettings } from './aws-settings.js';
 import { ApiNetworks } from './api-networks.js';
+import { LetsCloudController } from './cloud.setting.js';
+import type { CloudController } from './cluster-spec.js';
 import { HostProfile } from './hosts.js';
 import { limitedRecord } from './limited.record.js';
 import { isOfficial } from './mirror.js';
@@ -36,6 +38,7 @@ export const LabSettings = z.strictObject({
     .optional()
     .describe('Networks of other connections whose machines are in the same clusters: they may connect to kubelets'),
   apiNetworks: ApiNetworks,
+  cloudController: LetsCloudController,
   virtualAddresses: z
     .boolean()
     .default(false)
@@ -113,6 +116,8 @@ export interface ProviderTraits {
   readonly takesUserData: boolean;
   /** It creates machines with the image that a pool declares; false: they have that of the connection, or none. */
   readonly choosesImages: boolean;
+  /** Whose cloud controller clusters of its machines can run; undefined: there is none. */
+  readonly cloudController?: CloudController;
   /** Its machines run no workloads. */
   readonly isSimulated: boolean;
   /** The isolation between tenants of its machines. */
@@ -141,6 +146,7 @@ const DELETED_MACHINES = 'machines are deleted, not used again';
 export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   aws: {
     choosesImages: true,
+    cloudController: 'aws',
     hasInventory: false,
     hostsJoin: false,
     takesUserData: true,
@@ -185,6 +191,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   },
   lab: {
     choosesImages: true,
+    cloudController: 'lab',
     hasInventory: false,
     hostsJoin: false,
     takesUserData: true,
@@ -215,6 +222,7 @@ export const PROVIDER_TRAITS: Readonly<Record<ProviderName, ProviderTraits>> = {
   },
   openstack: {
     choosesImages: true,
+    cloudController: 'openstack',
     hasInventory: false,
     hostsJoin: false,
     takesUserData: false,

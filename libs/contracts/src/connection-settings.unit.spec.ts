@@ -89,7 +89,7 @@ describe('the settings of a connection', () => {
       message: 'unknown setting; did you mean location?',
     });
     expect(settingFaults('lab', { ...lab, userData: 'x' })[0]?.message).toBe(
-      'unknown setting; known: endpoint, image, networkCidr, peerNetworks, apiNetworks, virtualAddresses',
+      'unknown setting; known: endpoint, image, networkCidr, peerNetworks, apiNetworks, cloudController, virtualAddresses',
     );
   });
 

@@ -19,6 +19,7 @@ const OWN: Readonly<Record<string, string>> = {
   JoinWorkerFailedReason: 'WorkerJoinFailed',
   SetupNetworkCNIFailedReason: 'NetworkAddonFailed',
   SetupStorageClassFailedReason: 'StorageClassFailed',
+  SetupCCMFailedReason: 'CloudControllerFailed',
 };
 
 const SUFFIX = 'Reason';
@@ -40,6 +41,9 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   'cluster.spec-memory': 'InvalidMCIRReason',
   'cluster.region-unknown': 'InvalidMCIRReason',
   'cluster.machines-exist': 'AlreadyExistMCISFailedReason',
+  'cluster.cloud-controller-provider': 'SetupCCMFailedReason',
+  'cluster.cloud-controller-closed': 'SetupCCMFailedReason',
+  'cluster.role-missing': 'SetupCCMFailedReason',
 };
 
 /** CB-Ladybug's code for one of Fairlead's; a failure that CB-Ladybug does not know gets a code in its style. */

@@ -1,4 +1,5 @@
 import type { ApplicationSettings } from './application.js';
+import { CLOUD_CHARTS } from './cloud.charts.js';
 
 /** An application that can be registered by name alone. */
 export interface KnownApplication extends Pick<
@@ -13,6 +14,9 @@ export interface KnownApplication extends Pick<
  * Charts as tagged by their repositories, installed by the real helm into a cluster of the lab, which pulls no images.
  */
 const IN_THE_LAB = 'installed, compared and uninstalled in the lab; its image never ran';
+
+/** Pinned by what their repositories had tagged: no public chart site could be read when they were listed. */
+const NEVER = 'never installed by Fairlead, neither its chart nor its program';
 
 /** Each with the one tested version: for others, register a version range. */
 export const KNOWN_APPLICATIONS: Readonly<Record<string, KnownApplication>> = {
@@ -55,5 +59,38 @@ export const KNOWN_APPLICATIONS: Readonly<Record<string, KnownApplication>> = {
     label: 'Cluster Autoscaler',
     description: 'Chooses the size of pools through the external gRPC provider of Fairlead',
     ran: IN_THE_LAB,
+  },
+  'openstack-cloud-controller-manager': {
+    repository: 'https://kubernetes.github.io/cloud-provider-openstack',
+    chart: 'openstack-cloud-controller-manager',
+    range: CLOUD_CHARTS.openstack.controller.version,
+    label: 'OpenStack cloud controller manager',
+    description:
+      'Initializes nodes, and makes load balancers for services, in clusters with cloudController: openstack',
+    ran: NEVER,
+  },
+  'openstack-cinder-csi': {
+    repository: 'https://kubernetes.github.io/cloud-provider-openstack',
+    chart: 'openstack-cinder-csi',
+    range: CLOUD_CHARTS.openstack.controller.version,
+    label: 'Cinder CSI driver',
+    description: 'Volumes of Cinder, in clusters with cloudController: openstack',
+    ran: NEVER,
+  },
+  'aws-cloud-controller-manager': {
+    repository: 'https://kubernetes.github.io/cloud-provider-aws',
+    chart: 'aws-cloud-controller-manager',
+    range: CLOUD_CHARTS.aws.controller.version,
+    label: 'AWS cloud controller manager',
+    description: 'Initializes nodes, and makes load balancers for services, in clusters with cloudController: aws',
+    ran: NEVER,
+  },
+  'aws-ebs-csi-driver': {
+    repository: 'https://kubernetes-sigs.github.io/aws-ebs-csi-driver',
+    chart: 'aws-ebs-csi-driver',
+    range: CLOUD_CHARTS.aws.storage.version,
+    label: 'EBS CSI driver',
+    description: 'Volumes of EBS, in clusters with cloudController: aws',
+    ran: NEVER,
   },
 };

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ApiNetworks } from './api-networks.js';
+import { LetsCloudController } from './cloud.setting.js';
 import { HostProfile } from './hosts.js';
 import { TEXT_LENGTH_MAX } from './text.limits.js';
 
@@ -50,6 +51,7 @@ export const OpenstackSettings = z.strictObject({
     .enum(['soft', 'required', 'none'], { error: 'is none of soft, required and none' })
     .default('soft')
     .describe('Whether control planes of a cluster are on different hypervisors'),
+  cloudController: LetsCloudController,
   profile: HostProfile.optional().describe(
     'What differs between its machines and those that Fairlead takes for granted',
   ),

@@ -1,4 +1,10 @@
 /** Maximum length of a machine id in a provider's list. */
+/**
+ * A provider ID as machines are recorded with it. In those of cloud controllers the instance follows a region or a
+ * zone, which may be empty.
+ */
+export const recordedProviderId = (id: string): string => id.replace(/^(aws|openstack):\/\/.*\//u, '$1://');
+
 export const PROVIDER_ID_MAX = 256;
 
 /** Maximum length of a machine or group name in a provider's list. */

@@ -44,7 +44,7 @@ export class ControlPlaneEffects {
     const rendered = renderStep('kubeadm-init', {
       uid: cluster.uid,
       cluster: settings,
-      node: nodeSettings(host, this.settings.tuning),
+      node: nodeSettings(host, this.settings.tuning, cluster.spec),
       schedulable: cluster.spec.singleNode,
     });
     const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));

@@ -6,6 +6,7 @@ import {
   releaseOf,
   usesCatalogue,
   ExternalFailure,
+  type CloudController,
   type HostProfile,
   type Machine,
   type NodeMetadata,
@@ -44,17 +45,38 @@ export const tuningOf = (configured: Tuning, profile: HostProfile | undefined): 
   return { ...configured, ...(Object.fromEntries(given) as Partial<Tuning>) };
 };
 
+/** The form in which the controller of a cloud finds the machine of a Node. `recordedProviderId` reverses it. */
+const cloudProviderId = (cloud: CloudController, { providerId, zone }: Machine): string => {
+  switch (cloud) {
+    case 'aws':
+      return providerId.replace(/^aws:\/\//u, `aws:///${zone}/`);
+    case 'openstack':
+      return providerId.replace(/^openstack:\/\//u, 'openstack:///');
+    case 'lab':
+      return providerId;
+  }
+};
+
 /**
  * `metadata`: the labels and taints of its pool. The private address is that of the machine itself; a public one may be
  * translated by NAT.
  */
-export const nodeSettings = ({ machine }: Host, configured: Tuning, metadata?: NodeMetadata): NodeSettings => {
+export const nodeSettings = (
+  { machine }: Host,
+  configured: Tuning,
+  {
+    metadata,
+    cloudController,
+  }: { readonly metadata?: NodeMetadata; readonly cloudController?: CloudController | undefined } = {},
+): NodeSettings => {
   const { labels = {}, taints = [] } = metadata ?? {};
   const ofPool = Object.entries(labels).filter(([key]) => isKubeletLabel(key));
   return {
     name: machine.name,
     address: machine.privateIp,
-    providerId: machine.providerId,
+    ...(cloudController === undefined
+      ? { providerId: machine.providerId }
+      : { providerId: cloudProviderId(cloudController, machine), hasCloudController: true as const }),
     labels: { ...Object.fromEntries(ofPool), ...nodeLabels(machine) },
     ...(taints.length === 0 ? {} : { taints }),
     tuning: tuningOf(configured, machine.profile),

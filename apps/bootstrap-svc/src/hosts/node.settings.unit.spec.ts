@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Fact, Machine } from '@fairlead/contracts';
-import { DEFAULT_TUNING } from '@fairlead/node-scripts';
+import { recordedProviderId, type Fact, type Machine } from '@fairlead/contracts';
+import { DEFAULT_TUNING, joinWorkerConfig } from '@fairlead/node-scripts';
 import {
   balanced,
   cp,
@@ -111,3 +111,24 @@ describe('the software source of an agent', () => {
     expect(agentSource({ kind: 'files', location: '/opt/mirror' }, [])).toMatchObject({ unsigned: true });
   });
 });
+
+it.each([
+  ['lab', 'lab://i-1', 'lab://i-1'],
+  ['openstack', 'openstack://2f6c', 'openstack:///2f6c'],
+  ['aws', 'aws://i-0abc', 'aws:///eu-west-1b/i-0abc'],
+] as const)(
+  "a kubelet beside the cloud controller of %s waits for it, under the machine's ID in the form of that cloud",
+  (cloudController, providerId, ofCloud) => {
+    const at = { ...machine(w(1)), providerId, zone: 'eu-west-1b' };
+    const host = hostNamed(stateWith(machine(cp(1), true), at), w(1));
+    const settings = nodeSettings(host, DEFAULT_TUNING, { cloudController });
+    expect(settings).toMatchObject({ providerId: ofCloud, hasCloudController: true });
+    expect(recordedProviderId(ofCloud)).toBe(providerId);
+    const config = joinWorkerConfig(clusterSettings(stateWith(machine(cp(1), true)), DEFAULT_TUNING), settings, {
+      token: 'abcdef.0123456789abcdef',
+      caCertHash: 'sha256:00',
+    });
+    expect(config).toContain('name: cloud-provider\n      value: external\n');
+    expect(nodeSettings(host, DEFAULT_TUNING)).not.toHaveProperty('hasCloudController');
+  },
+);

@@ -67,7 +67,10 @@ export class JoinsEffects {
       const rendered = renderStep('kubeadm-join-worker', {
         uid: cluster.uid,
         cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
-        node: nodeSettings(host, this.settings.tuning, desiredMetadata(cluster, host)),
+        node: nodeSettings(host, this.settings.tuning, {
+          metadata: desiredMetadata(cluster, host),
+          cloudController: cluster.spec.cloudController,
+        }),
         credentials: { token, caCertHash },
       });
       await this.hosts.on(host, step, async (worker) => {
@@ -106,7 +109,7 @@ export class JoinsEffects {
     const rendered = renderStep('kubeadm-join-control-plane', {
       uid: cluster.uid,
       cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
-      node: nodeSettings(host, this.settings.tuning),
+      node: nodeSettings(host, this.settings.tuning, cluster.spec),
       credentials: { token, caCertHash, certificateKey },
       afterInterruption: again,
     });

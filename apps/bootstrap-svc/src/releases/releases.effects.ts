@@ -1,4 +1,4 @@
-import type { Addon } from '@fairlead/contracts';
+import type { Addon, InstalledAddon } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { kubeconfigOf } from '@fairlead/kubernetes/kubeconfig';
 import { Controller, Inject } from '@nestjs/common';
@@ -27,6 +27,8 @@ interface Opened {
   readonly release: Release;
   readonly at: ReleaseAt;
   readonly engine: ReleaseEngine;
+  /** Its objects, if it has no chart. */
+  readonly manifests: NonNullable<Addon['manifests']>;
 }
 
 /** Installs, upgrades, checks, repairs and uninstalls add-ons as releases. */
@@ -47,7 +49,7 @@ export class ReleasesEffects {
     const { at, engine, release } = opened;
     const { uid, addon, declaration } = task.data;
     await task.record({ type: 'PrepareRelease', data: { uid, addon, declaration } });
-    const desired = await this.sources.desired(task.namespace, release.addon, signal);
+    const desired = await this.sources.desired(task, release.addon, signal);
     const status = await settledStatus(opened, signal);
     if (status?.status !== DEPLOYED || (await engine.differs(at, desired, signal)))
       await this.change(task, opened, desired);
@@ -70,13 +72,13 @@ export class ReleasesEffects {
 
   /** Sealed values change without a new declaration. */
   private async isSealedAgain({ namespace }: ReleaseTask, { addon, deployed }: Release): Promise<boolean> {
-    if ((addon.valuesFrom ?? []).length === 0) return false;
+    if ((addon.valuesFrom ?? []).length === 0 && addon.cloud === undefined) return false;
     return JSON.stringify(await this.sources.setBy(namespace, addon)) !== JSON.stringify(deployed?.secrets ?? {});
   }
 
   private async repair(task: ReleaseTask, opened: Opened): Promise<void> {
-    const { signal, namespace } = task;
-    const desired = await this.sources.desired(namespace, opened.release.addon, signal);
+    const { signal } = task;
+    const desired = await this.sources.desired(task, opened.release.addon, signal);
     const status = await settledStatus(opened, signal);
     const isWhole = status?.status === DEPLOYED && (await problemsOf(opened, signal)).length === 0;
     if (!isWhole || (await opened.engine.differs(opened.at, desired, signal))) await this.change(task, opened, desired);
@@ -115,7 +117,20 @@ export class ReleasesEffects {
     const { name, namespace = DEFAULT_NAMESPACE } = release.addon;
     const { api, administrator } = await this.clusters.open({ uid: state.uid, cluster, recorded: state.api });
     const at = { name, namespace, kubeconfig: kubeconfigOf(cluster, administrator), api };
-    return { release, at, engine: this.engineOf(release.addon) };
+    return {
+      release,
+      at,
+      engine: this.engineOf(release.addon),
+      manifests: await this.manifestsOf(task, release.addon),
+    };
+  }
+
+  /** Those of a cloud have content that the manifest does not show. */
+  private async manifestsOf(task: ReleaseTask, addon: InstalledAddon): Promise<Opened['manifests']> {
+    const { manifests = [], cloud } = addon;
+    if (cloud === undefined || manifests.length === 0 || task.type === 'UninstallRelease') return manifests;
+    const { source } = await this.sources.desired(task, addon, task.signal);
+    return source.kind === 'manifests' ? source.manifests : [];
   }
 
   private engineOf({ manifests }: Addon): ReleaseEngine {
@@ -131,14 +146,17 @@ const settledStatus = async ({ at, engine }: Opened, signal: AbortSignal): Promi
   return engine.status(at, signal);
 };
 
-const problemsOf = async ({ at, engine, release }: Opened, signal: AbortSignal): Promise<readonly string[]> => {
+const problemsOf = async (
+  { at, engine, release, manifests }: Opened,
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
   const { name, namespace } = at;
-  const { deployed, addon } = release;
+  const { deployed } = release;
   const status = await engine.status(at, signal);
   if (status === undefined) return [`there is no release ${name} in ${namespace}`];
   if (status.status !== DEPLOYED) return [`the release ${name} is ${status.status}`];
   if (deployed !== null && status.revision !== deployed.revision)
     return [`the release ${name} has revision ${status.revision}, and Fairlead deployed ${deployed.revision}`];
-  const drift = await engine.drift(at, addon.manifests ?? [], signal);
+  const drift = await engine.drift(at, manifests, signal);
   return drift.slice(0, PROBLEMS_MAX).map((one) => one.slice(0, PROBLEM_LENGTH_MAX));
 };

@@ -75,6 +75,21 @@ export interface ChartArchives {
   ofRepository(chart: NamedChart, signal: AbortSignal): Promise<Uint8Array>;
 }
 
+/** The connection whose machines a cluster consists of, with its credential. */
+export interface CloudConnection {
+  /** The event that last registered it. */
+  readonly registration: string;
+  readonly region: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Absent: it has none. */
+  readonly secret?: string | undefined;
+}
+
+export interface CloudConnections {
+  /** undefined: there is no such connection, or it does not let clusters have its credential. */
+  get(connection: string): Promise<CloudConnection | undefined>;
+}
+
 /** Sealed values of a namespace. */
 export interface SealedValues {
   /** undefined: the namespace has no such secret. */

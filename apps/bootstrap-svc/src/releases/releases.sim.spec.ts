@@ -94,6 +94,7 @@ class World {
     new ReleaseSources(
       { ofApplication: async () => Buffer.from(''), ofRepository: async () => Buffer.from('') },
       { get: async () => ({ setBy: this.sealedBy, values: { colour: 'sealed' } }) },
+      { get: async () => undefined },
     ),
     { addonsEveryMs: WATCH_EVERY_MS },
   );

@@ -1,4 +1,10 @@
-import { isSameAddon, type Addon, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
+import {
+  installedAddons,
+  isSameAddon,
+  type ClusterUid,
+  type InstalledAddon,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { kubernetesAfter, type KubernetesOf } from './kubernetes.evolve.js';
 
 /** The last deployment of a release in the cluster. */
@@ -13,7 +19,7 @@ export interface Deployed {
 /** A declared add-on, or one whose release must still be removed. */
 export interface Release {
   /** As last declared. */
-  readonly addon: Addon;
+  readonly addon: InstalledAddon;
   /** It is in the current manifest. */
   readonly isDeclared: boolean;
   /** The event that declared it. */
@@ -42,8 +48,11 @@ export interface Releases {
   readonly releases: Readonly<Record<string, Release>>;
 }
 
-const declared = (state: Releases, { data, meta }: StoredEvent<'ClusterSpecChanged'>): Pick<Releases, 'releases'> => {
-  const addons = data.spec.addons ?? [];
+const declared = (
+  state: Releases,
+  { data, meta }: StoredEvent<'ClusterRequested' | 'ClusterSpecChanged'>,
+): Pick<Releases, 'releases'> => {
+  const addons = installedAddons(data.spec);
   const kept = Object.entries(state.releases).flatMap(([name, release]): readonly (readonly [string, Release])[] =>
     addons.some((addon) => addon.name === name) || !release.isBegun ? [] : [[name, { ...release, isDeclared: false }]],
   );
@@ -99,10 +108,13 @@ const withKubernetes = (state: Releases | undefined, event: StoredEvent): Releas
   return kubernetes === state.kubernetes ? state : { ...state, kubernetes };
 };
 
-const begun = ({ data }: StoredEvent<'ClusterRequested'>): Releases => {
-  const { version } = data.spec.kubernetes;
+/** A request without a manifest has the add-ons of its cloud controller. */
+const begun = (event: StoredEvent<'ClusterRequested'>): Releases => {
+  const { uid, spec } = event.data;
+  const { version } = spec.kubernetes;
   const kubernetes = { running: version, declared: version, targets: {} };
-  return { uid: data.uid, api: null, hasBeenReady: false, isDeleting: false, kubernetes, releases: {} };
+  const fresh = { uid, api: null, hasBeenReady: false, isDeleting: false, kubernetes, releases: {} };
+  return { ...fresh, ...declared(fresh, event) };
 };
 
 export const releasesAfter = (before: Releases | undefined, event: StoredEvent): Releases | undefined => {

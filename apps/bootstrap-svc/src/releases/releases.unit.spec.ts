@@ -202,3 +202,19 @@ describe('the facts about an add-on', () => {
       .then(deployed);
   });
 });
+
+describe('the add-ons of a cloud controller', () => {
+  it('of a request without a manifest are installed once the control plane is initialized, the Secret first [CB-Ladybug 24]', () => {
+    const request = requested(1, 1);
+    if (request.type !== 'ClusterRequested') throw new Error('it is a request');
+    const spec = { ...request.data.spec, cloudController: 'openstack' as const };
+    const story = new Story().say({ ...request, data: { ...request.data, spec } });
+    expect(story.tasks).toEqual([]);
+    expect(story.say(initialized).tasks).toEqual(['InstallRelease/cloud-config/e1']);
+    expect(story.deployed('cloud-config').tasks).toEqual([
+      'WatchRelease/cloud-config/e1',
+      'InstallRelease/cloud-controller/e1',
+      'InstallRelease/cloud-storage/e1',
+    ]);
+  });
+});

@@ -1,9 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Addon } from '@fairlead/contracts';
+import {
+  installedAddons,
+  type Addon,
+  type CloudController,
+  type ConnectionName,
+  type InstalledAddon,
+} from '@fairlead/contracts';
+import { cloudConfigOf } from './cloud.config.js';
 import { ReleaseSources } from './releases.sources.js';
 import { mergedValues, sealedTexts, withoutSealed } from './releases.values.js';
 
 const { signal } = new AbortController();
+const SHOP = { namespace: 'team-a', cluster: 'shop' };
+const CLOUD_SETTINGS = { authUrl: 'https://cloud.example.org:5000/v3', applicationCredential: '0'.repeat(32) };
 const addon = (fields: object): Addon => ({ name: 'paint', ...fields }) as unknown as Addon;
 const sources = (secrets: Readonly<Record<string, object>>, asked: unknown[] = []): ReleaseSources =>
   new ReleaseSources(
@@ -17,6 +26,12 @@ const sources = (secrets: Readonly<Record<string, object>>, asked: unknown[] = [
         return values && { setBy: `event of ${name}`, values: values as never };
       },
     },
+    {
+      get: async (name) =>
+        name === 'cloud'
+          ? { registration: 'event of cloud', region: 'RegionOne', settings: CLOUD_SETTINGS, secret: 'open "sesame"' }
+          : undefined,
+    },
   );
 
 describe('the values of a chart', () => {
@@ -29,7 +44,7 @@ describe('the values of a chart', () => {
       ...{ application: 'paint', version: '1.0.0', values: { list: [3], colour: 'red' } },
       valuesFrom: [{ secretName: 'one' }, { secretName: 'two' }],
     });
-    const { values, sealed, setBy } = await sources(secrets).desired('team-a', declared, signal);
+    const { values, sealed, setBy } = await sources(secrets).desired(SHOP, declared, signal);
     expect(values).toEqual({ db: { user: 'b', password: 'p' }, list: [3], colour: 'red' });
     expect(setBy).toEqual({ one: 'event of one', two: 'event of two' });
     expect(sealed).not.toContain('red');
@@ -37,7 +52,7 @@ describe('the values of a chart', () => {
 
   it('are only those of its namespace: the error for a missing secret explains how to set it', async () => {
     const declared = addon({ application: 'paint', version: '1.0.0', valuesFrom: [{ secretName: 'one' }] });
-    await expect(sources({ 'team-b/one': {} }).desired('team-a', declared, signal)).rejects.toThrow(
+    await expect(sources({ 'team-b/one': {} }).desired(SHOP, declared, signal)).rejects.toThrow(
       'the namespace has no add-on secret one; set it with "fairlead addon set-secret one"',
     );
   });
@@ -55,13 +70,13 @@ describe('a chart of a repository', () => {
     const chart = { repository: 'oci://registry.example.org/charts', name: 'paint', credentialsSecretName: 'registry' };
     const declared = addon({ chart, version: '1.0.0' });
     const secrets = { 'team-a/registry': { username: 'ada', password: 'secret' } };
-    const { source } = await sources(secrets, asked).desired('team-a', declared, signal);
+    const { source } = await sources(secrets, asked).desired(SHOP, declared, signal);
     expect(source).toMatchObject({ kind: 'archive', version: '1.0.0' });
     const { credentialsSecretName: _name, ...named } = chart;
     expect(asked).toEqual([{ ...named, version: '1.0.0', credentials: { username: 'ada', password: 'secret' } }]);
-    await expect(
-      sources({ 'team-a/registry': { username: 'ada' } }).desired('team-a', declared, signal),
-    ).rejects.toThrow('it has no username and password');
+    await expect(sources({ 'team-a/registry': { username: 'ada' } }).desired(SHOP, declared, signal)).rejects.toThrow(
+      'it has no username and password',
+    );
   });
 });
 
@@ -70,5 +85,54 @@ describe('messages about a chart', () => {
     const sealed = sealedTexts({ db: { password: 'open sesame', pem: 'first line\nsecond line', port: 54321 } });
     const words = `bad: open sesame, ${Buffer.from('open sesame').toString('base64')}, second line, 54321`;
     expect(withoutSealed(words, sealed)).toBe('bad: [sealed], [sealed], [sealed], [sealed]');
+  });
+});
+
+describe('the add-ons of a cloud controller', () => {
+  const ofCloud = (provider: CloudController, connection = 'cloud'): readonly InstalledAddon[] =>
+    installedAddons({ cloudController: provider, controlPlane: { connection: connection as ConnectionName } });
+
+  it('are a Secret made from the connection, and charts whose values name it without its content [CB-Ladybug 24]', async () => {
+    const [config, controller, storage] = await Promise.all(
+      ofCloud('openstack').map((one) => sources({}).desired(SHOP, one, signal)),
+    );
+    expect(config?.source).toMatchObject({
+      kind: 'manifests',
+      manifests: [
+        {
+          kind: 'Secret',
+          stringData: {
+            'cloud.conf': [
+              '[Global]',
+              'auth-url="https://cloud.example.org:5000/v3"',
+              `application-credential-id="${'0'.repeat(32)}"`,
+              'application-credential-secret="open \\"sesame\\""',
+              'region="RegionOne"',
+              '',
+            ].join('\n'),
+          },
+        },
+      ],
+    });
+    expect(controller).toMatchObject({
+      values: { cluster: { name: 'team-a-shop' }, secret: { create: false, name: 'cloud-config' } },
+      setBy: { connection: 'event of cloud' },
+      waits: false,
+    });
+    expect(storage?.values).toMatchObject({ clusterID: 'team-a-shop', secret: { name: 'cloud-config' } });
+    expect(JSON.stringify([controller?.values, storage?.values, ofCloud('openstack')])).not.toContain('sesame');
+    expect(withoutSealed('cloud.conf: open \\"sesame\\" is refused', config?.sealed ?? [])).not.toContain('sesame');
+  });
+
+  it('name no cloud controller of a connection that does not let clusters have its credential', async () => {
+    const [config] = ofCloud('openstack', 'closed');
+    await expect(sources({}).desired(SHOP, config!, signal)).rejects.toThrow(
+      'there is no connection closed whose settings have cloudController: true',
+    );
+  });
+
+  it('of a connection with the credential of its host have no key', async () => {
+    const config = cloudConfigOf('aws', { registration: 'x', region: 'eu-west-1', settings: {}, secret: undefined });
+    expect(Object.keys(config)).toEqual(['cloud.conf']);
   });
 });

@@ -1,4 +1,4 @@
-import type { Autoscaling, DeclaredPool } from '@fairlead/contracts';
+import { recordedProviderId, type Autoscaling, type DeclaredPool } from '@fairlead/contracts';
 import type { Declared } from '@fairlead/domain';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
@@ -36,7 +36,7 @@ const instanceId = ({ namespace, cluster, name, machine }: NodeDoc): string =>
 
 /** Whether it is this node: by its provider ID, or by its name where Kubernetes has none of it. */
 const isNode = (doc: NodeDoc, { providerID, name }: GroupNode): boolean =>
-  providerID === '' ? doc.name === name : instanceId(doc) === providerID;
+  providerID === '' ? doc.name === name : instanceId(doc) === recordedProviderId(providerID);
 
 /** Surge nodes are none of the pool's size. */
 export const nodesOfPool = (docs: readonly NodeDoc[], pool: string): readonly NodeDoc[] =>

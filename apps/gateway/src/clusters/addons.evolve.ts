@@ -1,4 +1,5 @@
 import {
+  installedAddons,
   KUBEADM_ADDONS,
   releaseOf,
   NFS_STORAGE_ADDON as STORAGE,
@@ -33,9 +34,11 @@ const hasStorage = ({ kubernetes }: ClusterSpec): boolean => {
 /** What a cluster that is requested is to have. */
 export const addonsOf = (spec: ClusterSpec, since: string): AddonsDoc => {
   const names = [spec.kubernetes.networkCni, ...OF_KUBEADM, ...(hasStorage(spec) ? [STORAGE] : [])];
+  const releases = declaredReleases([], installedAddons(spec), since);
   return {
     addons: names.map((name) => ({ name, phase: 'Pending', version: '', revision: 0, since, message: '' })),
     upgrading: [],
+    ...(releases.length === 0 ? {} : { releases }),
   };
 };
 
@@ -226,7 +229,7 @@ const changeOfRelease = (event: StoredEvent): ReleaseChange | undefined => {
 
 const releasesAfter = (before: readonly AddonView[], event: StoredEvent): readonly AddonView[] => {
   const since = event.meta.time;
-  if (event.type === 'ClusterSpecChanged') return declaredReleases(before, event.data.spec.addons ?? [], since);
+  if (event.type === 'ClusterSpecChanged') return declaredReleases(before, installedAddons(event.data.spec), since);
   if (event.type === 'AddonUninstalled') return before.filter(({ name }) => name !== event.data.addon);
   if (event.type === 'ClusterDeletionRequested')
     return before.map((one) => ({ ...one, phase: 'Uninstalling', since, message: '' }));

@@ -2,6 +2,8 @@ import {
   ConnectionName,
   refuse,
   type ClusterRequest,
+  cloudControllerOf,
+  rolesFault,
   type ClusterSpec,
   type ClusterUid,
   type Namespace,
@@ -104,6 +106,14 @@ const usable = (
     return known !== undefined && mayUse(known, namespace);
   });
 
+/** As in CB-Ladybug, a cluster of one cloud has its cloud controller, where the connection lets it have one. */
+const withCloudController = (spec: ClusterSpec, { connections }: Registered): ClusterSpec => {
+  const connection = connections.get(spec.controlPlane.connection);
+  if (connection === undefined || spec.serviceType !== 'single') return spec;
+  const cloudController = cloudControllerOf(connection);
+  return cloudController === undefined ? spec : { ...spec, cloudController };
+};
+
 /** Turns requests about clusters into decisions. */
 @Injectable()
 export class ClusterCommands {
@@ -121,12 +131,15 @@ export class ClusterCommands {
   ): Promise<Decided<ClusterState>> {
     const [known, own] = await Promise.all([this.registry.latest(), this.releases.latest()]);
     throwIfRefused(this.requestFaults({ known, own }, namespace, request, caller.identity));
-    const spec = toClusterSpec(request);
+    const requested = toClusterSpec(request);
+    const spec = withCloudController(requested, known);
     const asker = { namespace, identity: caller.identity, isNew: true };
-    const connectionFaults = await this.machineFaults(known, asker, [
+    const machineFaults = await this.machineFaults(known, asker, [
       ...asked('controlPlane', [spec.controlPlane]),
       ...asked('worker', spec.workers),
     ]);
+    const roleFault = rolesFault(spec);
+    const connectionFaults = roleFault === undefined ? machineFaults : [...machineFaults, roleFault];
     return this.decide(
       {
         type: 'RequestCluster',
@@ -135,7 +148,7 @@ export class ClusterCommands {
           cluster: spec.name,
           uid: randomUUID() as ClusterUid,
           spec,
-          requestHash: hashOfSpec(spec),
+          requestHash: hashOfSpec(requested),
           actor: caller.identity.actor,
           recreatesFailed: rules.recreatesFailed,
           connectionFaults,

@@ -1,4 +1,4 @@
-import { unsignedHooks, type UpgradePhase } from '@fairlead/contracts';
+import { traitsOf, unsignedHooks, type ClusterSpec, type UpgradePhase } from '@fairlead/contracts';
 import type { CertificatesDoc } from '../certificates/certificates.projection.js';
 import type { ConditionFacts, NodeFacts, OperationFacts } from '../conditions/condition.facts.js';
 import { unmetFacts, type UnmetDeclaration } from '../conditions/unmet.facts.js';
@@ -127,6 +127,18 @@ const apiAddressFacts = (nodes: readonly NodeDoc[]): Pick<ConditionFacts, 'apiAd
   return { apiAddress: { since: said.reduce((last, { since }) => (since > last ? since : last), ''), holders } };
 };
 
+/** A cluster of several clouds is not expected to have a cloud controller. */
+const cloudFacts = (
+  { cloudController, serviceType }: ClusterSpec,
+  nodes: readonly NodeDoc[],
+): Pick<ConditionFacts, 'cloud'> => {
+  const provider = nodes.find(({ machine }) => machine !== null)?.machine?.csp;
+  if (provider === undefined) return {};
+  if (cloudController !== undefined) return { cloud: { provider, declared: true } };
+  const isUnsupported = serviceType === 'single' && traitsOf(provider).cloudController === undefined;
+  return isUnsupported ? { cloud: { provider, declared: false } } : {};
+};
+
 /** What the conditions of a cluster follow from, by its rows. */
 export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: ConditionRows): ConditionFacts => {
   const { uid, spec, pause = null, resumedAt = null, signed, lease: leaseDoc, ...others } = cluster;
@@ -142,6 +154,7 @@ export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: Co
     resumedAt,
     nodes: nodes.map(nodeFacts),
     ...apiAddressFacts(nodes),
+    ...cloudFacts(spec, nodes),
     addresses: addressFacts(addressStatuses(cluster.virtualAddresses ?? [], nodes)),
     operations:
       operations === undefined

@@ -133,6 +133,8 @@ export interface ConditionFacts {
   };
   /** Its name at the tunnel; absent: it is not published. */
   readonly publication?: { readonly has: Publication; readonly since: string };
+  /** The provider of its machines, where it has a cloud controller or can have none; absent: neither. */
+  readonly cloud?: { readonly provider: string; readonly declared: boolean };
   /** Pools of which no node is remediated, although one is unhealthy; absent: no pool has a health check. */
   readonly health?: {
     readonly since: string;

@@ -1,4 +1,5 @@
 import type { ClusterLifeState, ConditionType, ConditionView } from '@fairlead/contracts';
+import { cloudController } from './cloud.conditions.js';
 import type { ConditionFacts } from './condition.facts.js';
 import { hookBlocked, hookSecretsPresent, paused, progressing, stalled, upgrading } from './changes.conditions.js';
 import { after, stage, type Read, type Reading } from './condition.reading.js';
@@ -72,6 +73,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
     read: endpointAvailable,
     isShown: ({ publication }) => publication !== undefined,
   },
+  { type: 'CloudController', read: cloudController, isShown: ({ cloud }) => cloud !== undefined },
   { type: 'Reserved', read: reserved, isShown: ({ lease }) => (lease?.reservations.length ?? 0) > 0 },
   { type: 'Expiring', read: expiring, isShown: ({ lease }) => lease !== undefined },
   { type: 'Upgrading', read: upgrading },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ConditionFacts } from './condition.facts.js';
-import { minutesAgo, inDays, node, away, instead, upgrade, of, stateOf } from './conditions.fixtures.js';
+import { MADE, minutesAgo, inDays, node, away, instead, upgrade, of, stateOf } from './conditions.fixtures.js';
 
 describe('a condition', () => {
   it('Available is True while a majority of control planes is Ready, and says when it was lost', () => {
@@ -110,5 +110,28 @@ describe('a condition', () => {
   it('names a few nodes of many', () => {
     const nodes = Array.from({ length: 500 }, (_, at) => node(`w-${at}`, away));
     expect(of({ nodes }, 'NodesReady').message).toMatch(/^not Ready: w-0, w-1, w-2, w-3, w-4 and 495 more\./u);
+  });
+});
+
+describe('the condition CloudController', () => {
+  const ADDON_VIEW = { name: 'cloud-controller', version: '1.0.0', revision: 1, since: MADE, message: 'no chart' };
+  const withController = (phase: 'Deployed' | 'Failed' | 'Installing') => ({
+    cloud: { provider: 'lab', declared: true },
+    addons: { addons: [], releases: [{ ...ADDON_VIEW, phase }] },
+  });
+
+  it.each([
+    ['Deployed', { status: 'True' }],
+    ['Installing', { status: 'Unknown', reason: 'InProgress' }],
+    ['Failed', { status: 'False', reason: 'CloudControllerFailed', message: 'no chart' }],
+  ] as const)('of a cluster whose cloud controller is %s says so [CB-Ladybug 24]', (phase, expected) => {
+    expect(of(withController(phase), 'CloudController')).toMatchObject(expected);
+  });
+
+  it('is Unsupported where the provider has none, without calling the cluster unhealthy [CB-Ladybug 24]', () => {
+    const facts = { cloud: { provider: 'ssh', declared: false } };
+    expect(of(facts, 'CloudController')).toMatchObject({ status: 'False', reason: 'Unsupported' });
+    expect(stateOf(facts)).toBe('Running');
+    expect(of({}, 'CloudController')).toBeUndefined();
   });
 });

@@ -79,6 +79,7 @@ const TEXTS: readonly Text[] = [
   ['cluster.spec-empty', {}, 'Machine specification is empty'],
   ['node.control-plane-unsupported', {}, 'Control plane node is not supported'],
   ['namespace.unknown', { namespace: 'moon' }, 'Could not be found a namespace. (namespace=moon)'],
+  ['cluster.role-missing', {}, 'Failed to prepare cloud-controller-manager: role should be assigned'],
   ['cluster.nlb-unsupported', { provider: 'lab' }, 'lab does not yet supported nlb loadbalancer.'],
   ['cluster.control-plane-count', {}, 'Control-Plane count must be at least one.'],
   ['cluster.worker-count', { connection: 'lab' }, 'Worker count must be at least one. (connection=lab)'],

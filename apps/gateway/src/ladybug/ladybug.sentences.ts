@@ -32,6 +32,7 @@ const SENTENCES: Sentences = {
   'cluster.spec-cpu': 'Kubernetes control plane node needs 2 cpu at least. (csp={provider}, spec={spec}, cpu={cpu})',
   'cluster.spec-memory': 'kubernetes node needs 2 GiB or more of RAM. (csp={provider}, spec={spec}, memory={memory}GB)',
   'cluster.region-unknown': 'Region does not exist ({region})',
+  'cluster.role-missing': 'Failed to prepare cloud-controller-manager: role should be assigned',
   'cluster.nlb-unsupported': '{provider} does not yet supported nlb loadbalancer.',
   'node.unknown': "Could not be found a node-entity '{node}'",
   'node.initial-control-plane': 'Could not be delete a control-plane leader node.',

@@ -7,6 +7,7 @@ import type { Offers, SharedResources } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS, SHARED_RESOURCES, TENANCY } from '../tokens.js';
 import {
   checkApiAddresses,
+  checkCloudController,
   checkNetwork,
   checkNlb,
   checkRegion,
@@ -64,6 +65,7 @@ export class ProviderValidation {
           this.existingMachines,
           this.offer,
           this.nlb,
+          this.cloudController,
           this.network,
           this.capacity,
           this.reservation,
@@ -155,6 +157,14 @@ export class ProviderValidation {
   private async nlb({ desired, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     if (open.connection.name !== desired.spec.controlPlane.connection) return undefined;
     return checkNlb(desired.spec, (await this.offers.of(open, cause)).offer);
+  }
+
+  private cloudController(
+    { desired: { spec } }: Question,
+    { connection }: OpenConnection,
+  ): Promise<Refusal | undefined> {
+    const isOfControlPlane = connection.name === spec.controlPlane.connection;
+    return Promise.resolve(isOfControlPlane ? checkCloudController(spec, connection) : undefined);
   }
 
   private async network({ desired }: Question, { connection }: OpenConnection): Promise<Refusal | undefined> {

@@ -1,4 +1,7 @@
 import {
+  cloudControllerFault,
+  hasRoles,
+  rolesFault,
   inventoryOf,
   apiAddressesOf,
   CONTROL_PLANE_POOL,
@@ -136,6 +139,11 @@ export const checkNlb = (spec: ClusterSpec, offer: ConnectionOffer): Refusal | u
   spec.kubernetes.loadbalancer === 'nlb' && !offer.capabilities.nlb
     ? refuse('cluster.nlb-unsupported', { provider: offer.provider }, 'config.kubernetes.loadbalancer')
     : undefined;
+
+/** Whether the connection of the control planes lets the cluster have its cloud controller. */
+export const checkCloudController = (spec: ClusterSpec, connection: Connection): Refusal | undefined =>
+  cloudControllerFault(spec.cloudController, connection, 'controlPlane[0].connection') ??
+  (hasRoles(spec) ? rolesFault(spec) : undefined);
 
 /**
  * The networks of pods and services must not overlap that of their machines, nor contain addresses that the machines

@@ -1,4 +1,10 @@
-import { CONNECTIONS_STREAM, type ConnectionName, type Fact, type SecretRef } from '@fairlead/contracts';
+import {
+  CONNECTIONS_STREAM,
+  ladybugReasonOf,
+  type ConnectionName,
+  type Fact,
+  type SecretRef,
+} from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   clusterSpec,
@@ -14,7 +20,7 @@ import { ownNamespaceStream, requestStream } from '../../test/memory.service.js'
 import { Story } from '../../test/story.js';
 import { groupOf } from '../providers/group.names.js';
 import { surroundingsOf } from '../resources/surroundings.planner.js';
-import { checkApiAddresses, checkNetwork } from './validation.planner.js';
+import { checkApiAddresses, checkCloudController, checkNetwork } from './validation.planner.js';
 
 const OTHER = 'other' as ConnectionName;
 
@@ -222,6 +228,36 @@ describe('the validation against providers', () => {
       message: 'The provider lab has no network load balancer',
       field: 'config.kubernetes.loadbalancer',
     });
+  });
+
+  it('refuses a cloud controller where the provider has none, or the connection does not let clusters have its credential [CB-Ladybug 24, CB-Ladybug 25]', async () => {
+    expect(await verdict({ cloudController: 'lab' })).toMatchObject({
+      code: 'cluster.cloud-controller-closed',
+      message: 'Clusters of connection lab may not hold its credential, which a cloud controller needs',
+    });
+    expect(ladybugReasonOf(story.last('ClusterRejected').code)).toBe('SetupCCMFailedReason');
+    const open = { name: 'cloud', provider: 'ssh', settings: { cloudController: true } };
+    expect(checkCloudController(clusterSpec({ cloudController: 'lab' }), open as never)?.code).toBe(
+      'cluster.cloud-controller-provider',
+    );
+    expect(checkCloudController(clusterSpec({}), open as never)).toBeUndefined();
+  });
+
+  it('refuses the cloud controller of AWS if some machines have a role, unless each tier has one [CB-Ladybug 3, CB-Ladybug 24, CB-Ladybug 25]', () => {
+    const aws = { name: 'cloud', provider: 'aws', settings: { cloudController: true } };
+    const fault = (controlPlane: string | undefined, ...workers: readonly (string | undefined)[]) => {
+      const spec = clusterSpec({ cloudController: 'aws', workers: workers.map((role) => nodeSet(1, { role })) });
+      return checkCloudController(
+        { ...spec, controlPlane: { ...spec.controlPlane, role: controlPlane } },
+        aws as never,
+      );
+    };
+    expect(fault('cp', 'w', 'w')).toBeUndefined();
+    expect(fault(undefined, undefined, '')).toBeUndefined();
+    expect(fault(undefined, 'w')).toMatchObject({ code: 'cluster.role-missing', field: 'controlPlane[0].role' });
+    expect(fault('cp', '')).toMatchObject({ code: 'cluster.role-missing', field: 'worker[0].role' });
+    expect(fault('cp', 'w', 'other')).toMatchObject({ code: 'cluster.role-missing', field: 'worker[1].role' });
+    expect(ladybugReasonOf('cluster.role-missing')).toBe('SetupCCMFailedReason');
   });
 
   it("refuses pods or services in the network of the connection's machines [CB-Ladybug 5]", async () => {

@@ -3,7 +3,7 @@ import { installedVersion } from '../commands/apt.commands.js';
 import type { CommandCall } from '../commands/command.js';
 import { containerdVersion } from '../commands/container.commands.js';
 import type { Host } from '../hosts/host.js';
-import { companionsOf } from '../kubernetes/index.js';
+import { companionsOf, defaultTaints, UNINITIALIZED } from '../kubernetes/index.js';
 import type { NodeRequest } from './kubeadm.requests.js';
 
 const SIMULATED = '# Simulated by Fairlead lab: nothing secret is in this file.\n';
@@ -142,12 +142,16 @@ export const startKubelet = async (
   await host.services.restart('kubelet');
 };
 
+/** A kubelet adds its own taint to those that kubeadm gives it. */
+const taintsOf = ({ taints, hasCloudController }: NodeRequest, role: KubeadmNodeSpec['role']): NodeRequest['taints'] =>
+  hasCloudController === true ? [...(taints ?? defaultTaints(role)), UNINITIALIZED] : taints;
+
 export const nodeRequest = (host: Host, request: NodeRequest, role: KubeadmNodeSpec['role']): KubeadmNodeSpec => ({
   name: request.name,
   role,
   labels: request.labels,
   providerId: request.providerId,
-  taints: request.taints,
+  taints: taintsOf(request, role),
   kubeletVersion: `v${installedVersion(host, 'kubelet') ?? '0.0.0'}`,
   containerRuntimeVersion: `containerd://${containerdVersion(host) ?? '0.0.0'}`,
 });

@@ -11,6 +11,8 @@ export interface NodeRequest {
   readonly labels: Readonly<Record<string, string>>;
   readonly providerId: string | undefined;
   /** undefined: kubeadm's default taint of control planes. */
+  /** Its kubelet keeps pods away until a cloud controller has initialized the node. */
+  readonly hasCloudController?: boolean;
   readonly taints: readonly Taint[] | undefined;
   readonly ignoredChecks: readonly string[];
 }
@@ -179,6 +181,7 @@ const nodeRequest = (options: z.output<typeof NodeRegistrationOptions> | undefin
     name: options?.name ?? hostname,
     labels: parseLabels(kubelet['node-labels'] ?? ''),
     providerId: kubelet['provider-id'],
+    hasCloudController: kubelet['cloud-provider'] === 'external',
     taints: options?.taints?.map(({ key, effect, value }) => ({
       key,
       effect,

@@ -15,4 +15,5 @@ export { RestoredEtcd } from './etcd/restored.etcd.js';
 export type { ApiListener } from './http/api.listener.js';
 export type { TokenAuthentication } from './http/identity.js';
 export type { NodeRegistration } from './nodes/node.registration.js';
+export { defaultTaints, UNINITIALIZED } from './nodes/node.planner.js';
 export type { Taint } from './objects/core.types.js';

@@ -4,6 +4,7 @@ import {
   NODE_UID_MAX,
   NODES_WITHOUT_MACHINE_MAX,
   PROVIDER_ID_MAX,
+  recordedProviderId,
   type EventData,
   type NodeCondition,
   type NodePressure,
@@ -107,11 +108,11 @@ export interface Looking {
   readonly limitMs: number;
 }
 
-/** Truncates a provider ID that is too long to be one of Fairlead's. */
+/** A provider ID that is too long to be one of Fairlead's is truncated. */
 const bounded = (node: ListedNode): ListedNode =>
-  (node.providerId ?? '').length <= PROVIDER_ID_MAX
+  node.providerId === null
     ? node
-    : { ...node, providerId: node.providerId?.slice(0, PROVIDER_ID_MAX) ?? null };
+    : { ...node, providerId: recordedProviderId(node.providerId.slice(0, PROVIDER_ID_MAX)) };
 
 /** Matches by name alone only if one of the two has no provider ID. */
 const isItself = (node: ListedNode, recorded: RecordedNode): boolean =>

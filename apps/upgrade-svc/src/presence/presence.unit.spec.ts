@@ -429,3 +429,18 @@ describe('a Node object is matched with a machine', () => {
     expect(watch.look(...NODES)).toEqual([returned('w-2'), fact('NodeWithoutMachineGone', { name: 'w-2' })]);
   });
 });
+
+it('a Node whose provider ID has the form of a cloud controller is that of its machine', () => {
+  const recorded = [
+    { name: 'w-1', providerId: 'openstack://2f6c' },
+    { name: 'w-2', providerId: 'aws://i-0abc' },
+  ];
+  const listed = [
+    nodeOf('w-1', { providerId: 'openstack://RegionOne/2f6c' }),
+    nodeOf('w-2', { providerId: 'aws:///eu-west-1b/i-0abc' }),
+    nodeOf('w-3', { providerId: 'aws:///eu-west-1b/i-0def' }),
+  ];
+  const { seen } = compare(recorded, listed, { before: NO_MEMORY, nowMs: 0, limitMs: LIMIT_MS });
+  expect(seen.present.map(({ name }) => name)).toEqual(['w-1', 'w-2']);
+  expect(seen.strangers).toMatchObject([{ name: 'w-3', providerId: 'aws://i-0def' }]);
+});

@@ -1,4 +1,4 @@
-import { fingerprintOf, sentenceOf, type Addon, type StoredEvent } from '@fairlead/contracts';
+import { fingerprintOf, installedAddons, sentenceOf, type Addon, type StoredEvent } from '@fairlead/contracts';
 
 /** The deployment state of an add-on of the manifest. */
 export interface AddonStanding {
@@ -15,9 +15,12 @@ export interface AddonStanding {
 
 export type AddonStandings = Readonly<Record<string, AddonStanding>>;
 
-const declared = (before: AddonStandings, { data, meta }: StoredEvent<'ClusterSpecChanged'>): AddonStandings =>
+const declared = (
+  before: AddonStandings,
+  { data, meta }: StoredEvent<'ClusterRequested' | 'ClusterSpecChanged'>,
+): AddonStandings =>
   Object.fromEntries(
-    (data.spec.addons ?? []).map((addon) => {
+    installedAddons(data.spec).map((addon) => {
       const known = before[addon.name];
       const fingerprint = fingerprintOf(addon);
       if (known?.fingerprint === fingerprint) return [addon.name, known];
@@ -48,4 +51,6 @@ const changeOf = (event: StoredEvent<'AddonDeployed' | 'AddonFailed' | 'AddonDri
 };
 
 export const addonStandingsAfter = (before: AddonStandings, event: StoredEvent): AddonStandings =>
-  event.type === 'ClusterSpecChanged' ? declared(before, event) : standingAfter(before, event);
+  event.type === 'ClusterRequested' || event.type === 'ClusterSpecChanged'
+    ? declared(before, event)
+    : standingAfter(before, event);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
 import {
+  CloudController,
   CNIS,
   Cni,
   ETCDS,
@@ -106,6 +107,9 @@ export const ManifestSpec = z.strictObject({
     'single: all nodes on one connection; multi: they may be on several. Left out: as it is; of a new cluster: single, or multi with a network.cni of multi',
   ),
   loadBalancer: z.enum(LOAD_BALANCERS).default(CLUSTER_DEFAULTS.loadbalancer),
+  cloudController: CloudController.optional().describe(
+    'The provider of its connection, whose cloud controller manager and storage driver are installed: load balancers for services, and volumes. It cannot be changed later. Left out: none',
+  ),
   network: Network.prefault({}),
   storage: z
     .strictObject({ nfs: z.strictObject({ server: text.min(1), path: text.min(1) }) })

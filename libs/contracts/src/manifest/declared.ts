@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import {
+  CloudController,
   Cni,
   ETCDS,
   ImageName,
@@ -91,6 +92,7 @@ export const DeclaredSpec = z
     version: KubernetesVersion,
     serviceType: ServiceType,
     loadBalancer: z.enum(LOAD_BALANCERS),
+    cloudController: CloudController.optional().describe('Whose cloud controller runs in it; absent: none'),
     network: z.strictObject({ podCidr: z.string(), serviceCidr: z.string(), dnsDomain: z.string(), cni: Cni }),
     storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
     controlPlane: z.strictObject({
@@ -169,6 +171,7 @@ export const declaredOf = ({
   serviceType,
   singleNode,
   kubernetes,
+  cloudController,
   onFailure,
   lease,
 }: ClusterSpec): DeclaredSpec => {
@@ -177,6 +180,7 @@ export const declaredOf = ({
     version,
     serviceType,
     loadBalancer: kubernetes.loadbalancer,
+    ...(cloudController === undefined ? {} : { cloudController }),
     network: { podCidr, serviceCidr, dnsDomain, cni },
     ...(storageclass?.nfs === undefined ? {} : { storage: { nfs: storageclass.nfs } }),
     controlPlane: { ...machinesOf(controlPlane), etcd: kubernetes.etcd, schedulable: singleNode },
@@ -227,7 +231,7 @@ export const controlPlaneSetOf = (
 
 /** The ClusterSpec for a manifest. A pool of 0 replicas needs no machines, so only the manifest contains it. */
 export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): ClusterSpec => {
-  const { controlPlane, network, pools, storage, onFailure, lease } = declared;
+  const { controlPlane, network, pools, storage, cloudController, onFailure, lease } = declared;
   const { connection, machineType: spec, rootDisk, image, replicas: count, zones } = controlPlane;
   return {
     name,
@@ -235,6 +239,7 @@ export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): Cluste
     workers: pools.filter(({ replicas }) => replicas > 0).map((pool) => nodeSetOf(pool, pool.replicas)),
     serviceType: declared.serviceType,
     singleNode: controlPlane.schedulable,
+    ...(cloudController === undefined ? {} : { cloudController }),
     kubernetes: {
       version: declared.version,
       networkCni: network.cni,

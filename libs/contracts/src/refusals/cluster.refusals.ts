@@ -245,6 +245,26 @@ export const CLUSTER_REFUSALS = {
     'Fairlead installs no monitoring agent',
     'Leave installMonAgent out, or set it to no.',
   ),
+  'cluster.cloud-controller-multi': definition(
+    400,
+    'A cloud controller knows one cloud, and serviceType is multi',
+    'Set serviceType to single, or leave cloudController out.',
+  ),
+  'cluster.cloud-controller-provider': definition(
+    422,
+    'Connection {connection} is of provider {provider}, which has no cloud controller {cloud}',
+    'Give the provider of the connection as cloudController, or leave it out.',
+  ),
+  'cluster.cloud-controller-closed': definition(
+    422,
+    'Clusters of connection {connection} may not hold its credential, which a cloud controller needs',
+    'Ask an administrator to set cloudController in the settings of the connection, or leave cloudController out.',
+  ),
+  'cluster.role-missing': definition(
+    422,
+    'The cloud controller of AWS needs one role for control planes and one for workers, and a set lacks it or has another',
+    'Give each set of nodes its role: workers all have the same one.',
+  ),
   'cluster.too-many-nodes': definition(
     400,
     'A cluster may have at most {max} workers, not {count}',

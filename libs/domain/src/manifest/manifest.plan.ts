@@ -428,6 +428,7 @@ type Read = (spec: DeclaredSpec) => unknown;
 const IMMUTABLE: Readonly<Record<string, Read>> = {
   serviceType: ({ serviceType }) => serviceType,
   loadBalancer: ({ loadBalancer }) => loadBalancer,
+  cloudController: ({ cloudController }) => cloudController,
   'network.podCidr': ({ network }) => network.podCidr,
   'network.serviceCidr': ({ network }) => network.serviceCidr,
   'network.dnsDomain': ({ network }) => network.dnsDomain,

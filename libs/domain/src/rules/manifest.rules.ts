@@ -1,4 +1,6 @@
 import {
+  cloudFaults,
+  serviceTypeOf,
   KubernetesVersion,
   addonFaults,
   authenticationFaults,
@@ -157,6 +159,7 @@ export const faultsOfManifest = (
     ...bootstrapFaults(manifest.spec),
     ...hookFaults(manifest.spec.hooks ?? []),
     ...addonFaults(manifest.spec.addons ?? []),
+    ...cloudFaults({ ...manifest.spec, serviceType: serviceTypeOf(manifest.spec) }),
     ...drainFaults(
       manifest.spec.drain ?? {},
       manifest.spec.pools.map((pool) => pool.name),

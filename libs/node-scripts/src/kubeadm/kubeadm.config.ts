@@ -36,6 +36,7 @@ const nodeRegistration = (cluster: ClusterSettings, node: NodeSettings): Documen
   kubeletExtraArgs: extraArgs(cluster.api, {
     'node-ip': node.address,
     'provider-id': node.providerId,
+    ...(node.hasCloudController === true ? { 'cloud-provider': 'external' } : {}),
     ...(Object.keys(node.labels).length === 0 ? {} : { 'node-labels': labelsText(node.labels) }),
   }),
 });

@@ -60,6 +60,8 @@ export interface NodeSettings {
   /** The node's own address: its kubelet reports it, and a control plane's API server advertises it. */
   readonly address: string;
   readonly providerId: string;
+  /** A cloud controller initializes the node: until then, its kubelet keeps other pods away. */
+  readonly hasCloudController?: true;
   /** Only labels that a kubelet may set itself (NodeRestriction admission). */
   readonly labels: Readonly<Record<string, string>>;
   /** Taints of a worker from its registration on; absent: none. */

@@ -176,7 +176,7 @@ export const describeAws = (start: () => Promise<RunningMoto>): void => {
       await open().deleteGroup(group, signal());
     });
 
-    it('balances the API with a health check of /readyz, and lets only its nodes and the allowed sources in', async () => {
+    it('balances the API with a health check of /readyz, and lets only its nodes and the allowed sources in [CB-Ladybug 15]', async () => {
       const group = awsGroup(1, { role: 'control-plane' });
       const allowed = open({ allowedSources: ['192.0.2.0/24'] });
       const [machine] = await answersOf(allowed, group, signal());

@@ -1,4 +1,5 @@
 import type { ResourceRegistry } from '../resources/resource.registry.js';
+import { cloudController } from './cloud.controller.js';
 import type { Controller } from './controller.js';
 import { leaderController, staticPodsController } from './controlplane.controllers.js';
 import { daemonSetController } from './daemonset.controller.js';
@@ -31,6 +32,7 @@ export const allControllers = (world: World, registry: ResourceRegistry, caPem: 
   schedulerController(world),
   kubeletController(world),
   nodeController(world),
+  cloudController(world),
   staticPodsController(world),
   leaderController(world),
   disruptionController(world),

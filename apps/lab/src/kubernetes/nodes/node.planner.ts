@@ -5,6 +5,15 @@ import type { NodeRegistration, NodeRole } from './node.registration.js';
 export const SIMULATED = 'lab.fairlead.dev/simulated';
 export const CONTROL_PLANE_LABEL = 'node-role.kubernetes.io/control-plane';
 const CONTROL_PLANE_TAINT: Taint = { key: CONTROL_PLANE_LABEL, effect: 'NoSchedule' };
+/** kubeadm's, where it is given none. */
+export const defaultTaints = (role: NodeRole): readonly Taint[] =>
+  role === 'control-plane' ? [CONTROL_PLANE_TAINT] : [];
+/** Of a kubelet with `--cloud-provider=external`. */
+export const UNINITIALIZED: Taint = {
+  key: 'node.cloudprovider.kubernetes.io/uninitialized',
+  value: 'true',
+  effect: 'NoSchedule',
+};
 /** kubelet's default (`--max-pods`). */
 const PODS_MAX = '110';
 
@@ -72,7 +81,7 @@ export const planNode = (node: NodeRegistration, { now, podCidr, networkReady }:
   spec: {
     ...(podCidr === undefined ? {} : { podCIDR: podCidr, podCIDRs: [podCidr] }),
     ...(node.providerID === undefined ? {} : { providerID: node.providerID }),
-    taints: node.taints ?? (node.role === 'control-plane' ? [CONTROL_PLANE_TAINT] : []),
+    taints: node.taints ?? defaultTaints(node.role),
   },
   status: {
     ...resourcesOf(node),
