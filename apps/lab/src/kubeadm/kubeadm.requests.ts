@@ -10,9 +10,9 @@ export interface NodeRequest {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly providerId: string | undefined;
-  /** undefined: kubeadm's default taint of control planes. */
   /** Its kubelet keeps pods away until a cloud controller has initialized the node. */
-  readonly hasCloudController?: boolean;
+  readonly hasCloudController?: true;
+  /** undefined: kubeadm's default taint of control planes. */
   readonly taints: readonly Taint[] | undefined;
   readonly ignoredChecks: readonly string[];
 }
@@ -181,7 +181,7 @@ const nodeRequest = (options: z.output<typeof NodeRegistrationOptions> | undefin
     name: options?.name ?? hostname,
     labels: parseLabels(kubelet['node-labels'] ?? ''),
     providerId: kubelet['provider-id'],
-    hasCloudController: kubelet['cloud-provider'] === 'external',
+    ...(kubelet['cloud-provider'] === 'external' ? { hasCloudController: true as const } : {}),
     taints: options?.taints?.map(({ key, effect, value }) => ({
       key,
       effect,
