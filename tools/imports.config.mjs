@@ -186,7 +186,7 @@ const APPS = {
     'migrations',
   ],
   revoker: ['adapters', 'revocations', 'connections'],
-  tunnel: ['adapters', 'sessions', 'routes'],
+  tunnel: ['adapters', 'sign-in', 'sessions', 'routes'],
 };
 
 /** Libraries with folders. */

@@ -293,9 +293,11 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/infra-svc/src/adapters/helm/helm.archive.ts':
     'parseJson and parseYaml of at most 128 KiB; archives: helm.repository.int.spec.ts',
   'apps/infra-svc/src/adapters/keycloak/keycloak.client.ts': 'parseJson of at most 1 MiB',
-  'apps/tunnel/src/adapters/nats/nats.names.ts': 'parseJson of at most 4,096 characters',
+  'apps/tunnel/src/adapters/nats/nats.names.ts': 'parseJson of at most 65,536 characters',
+  'apps/tunnel/src/sign-in/sealed.cookies.ts': 'parseJson of at most 4,000 characters that it has sealed itself',
+  'apps/tunnel/src/adapters/tls/certificates.ts': 'certificates of the administrator',
   'apps/tunnel/src/adapters/ssh/ssh.sessions.ts': 'a public key that is reserved already, in an SSH packet',
-  'apps/infra-svc/src/adapters/tunnel/nats.tunnel.names.ts': 'parseJson of at most 4,096 characters',
+  'apps/infra-svc/src/adapters/tunnel/nats.tunnel.names.ts': 'parseJson of at most 65,536 characters',
   'apps/infra-svc/src/adapters/lab/lab.client.ts': 'parseJson of at most 16 MiB',
   'apps/infra-svc/src/adapters/ssh-keys/openssh.keys.ts': 'a private key of an administrator, at most 64 KiB',
   'apps/infra-svc/src/catalogue/catalogue.planner.ts': 'a range that the gateway has checked',

@@ -28,10 +28,12 @@ export interface Published {
   readonly system: System;
   /** By which its API is reached. */
   readonly name: string;
-  apply(endpoint: object): Promise<ApiResponse<ClusterManifestView & { errors?: unknown }>>;
+  apply(endpoint: object, authentication?: object): Promise<ApiResponse<ClusterManifestView & { errors?: unknown }>>;
   manifest(): Promise<ClusterManifestView>;
   /** The kubeconfig of an operator: which server it names, and a file with it. */
   kubeconfig(): Promise<{ readonly server: string; readonly file: string }>;
+  /** What kubectl prints with that file. */
+  kubectl(file: string, ...args: readonly string[]): Promise<string>;
   /** What kubectl lists with that file. */
   nodes(file: string): Promise<string>;
 }
@@ -39,12 +41,17 @@ export interface Published {
 /** A cluster that is Ready. Real processes, and OpenSSH as the unit of its control plane; the hosts and their API are simulated. */
 export const startPublished = async (): Promise<Published> => {
   const kubectl = await findKubectl();
-  const system = await startSystem({ light: false, publish: DOMAIN });
+  const system = await startSystem({
+    light: false,
+    publish: DOMAIN,
+    identity: true,
+    env: { NODES_WATCH_INTERVAL_MS: '2000' },
+  });
   const name = `api.demo.${DOMAIN}`;
   const published: Published = {
     system,
     name,
-    apply: (endpoint) =>
+    apply: (endpoint, authentication) =>
       system.call('PUT', `${CLUSTER}/manifest`, {
         apiVersion: 'fairlead.dev/v1alpha1',
         kind: 'Cluster',
@@ -54,6 +61,7 @@ export const startPublished = async (): Promise<Published> => {
           controlPlane: { replicas: 1, ...machines },
           pools: [{ name: 'web', replicas: 1, ...machines }],
           endpoint,
+          ...(authentication === undefined ? {} : { authentication }),
         },
       }),
     manifest: async () => (await system.call<ClusterManifestView>('GET', `${CLUSTER}/manifest`)).body,
@@ -68,10 +76,8 @@ export const startPublished = async (): Promise<Published> => {
       writeFileSync(file, stringify(config), { mode: 0o600 });
       return { server, file };
     },
-    nodes: async (file) => {
-      const args = ['--kubeconfig', file, 'get', 'nodes', '-o', 'name', '--request-timeout=5s'];
-      return (await run(kubectl, args)).stdout.trim();
-    },
+    kubectl: async (file, ...args) => (await run(kubectl, ['--kubeconfig', file, ...args])).stdout.trim(),
+    nodes: (file) => published.kubectl(file, 'get', 'nodes', '-o', 'name', '--request-timeout=5s'),
   };
   try {
     const { status, body } = await published.apply({ publish: true });

@@ -13,7 +13,7 @@ import {
   type ServiceName,
 } from '../../apps/cli/src/up/programs.planner.js';
 import { findHelm } from '@fairlead/mirror';
-import { ensureKeys } from '../../apps/cli/src/up/keys.store.js';
+import { ensureKeys, ensureTunnelAuthority } from '../../apps/cli/src/up/keys.store.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const READY_TIMEOUT_MS = 60_000;
@@ -156,6 +156,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
           : {
               ...{ domain: options.publish, address: LOOPBACK, sshPort, tlsPort },
               ...{ keyFile: keys.tunnelKeyFile, publicKeyFile: keys.tunnelPublicKeyFile },
+              authorityFile: await ensureTunnelAuthority(environment.dataDir),
             },
       lab: {
         port: labPort,

@@ -267,9 +267,9 @@ export class FakeWorld {
         host.balances = peers.map((peer) => peer.name);
         return { changed: true };
       },
-      'publish-api': ({ name: held, privateKey }) => {
+      'publish-api': ({ name: held, privateKey, services }) => {
         this.check(privateKey !== '', `${name} holds ${held} without a key`);
-        host.publishes = held;
+        host.publishes = [held, ...services.map((service) => service.name)].join(' ');
         return { changed: true };
       },
       'etcd-member': ({ certificates, members, joins }) => {

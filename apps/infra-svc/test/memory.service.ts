@@ -71,6 +71,12 @@ export class MemoryNames implements TunnelNames {
     return found;
   }
 
+  async keep(name: string, reservation: NameReservation): Promise<boolean> {
+    if ((this.reserved.get(name)?.uid ?? reservation.uid) !== reservation.uid) return false;
+    this.reserved.set(name, reservation);
+    return true;
+  }
+
   async isHeld(name: string): Promise<boolean> {
     return this.held.has(name);
   }

@@ -7,10 +7,15 @@ import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { natsNames } from './adapters/nats/nats.names.js';
 import { SSH_LIMITS, sshSessions, type SshLimits } from './adapters/ssh/ssh.sessions.js';
-import { entrance, ENTRANCE_LIMITS, type EntranceLimits } from './adapters/tls/entrance.js';
+import { OidcIssuers } from './adapters/oidc/issuers.js';
+import { Certificates } from './adapters/tls/certificates.js';
+import { entrance, ENTRANCE_LIMITS, type EntranceLimits, type EntranceParts } from './adapters/tls/entrance.js';
 import { tcpPeers } from './adapters/tls/peers.js';
+import { termination } from './adapters/tls/termination.js';
 import type { Settings } from './config.js';
 import { Sessions } from './sessions/sessions.effects.js';
+import { SealedCookies } from './sign-in/sealed.cookies.js';
+import { SignInDoor, type SignInParts } from './sign-in/sign-in.http.js';
 import { newState, serveState, type Counts } from './state.http.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -87,6 +92,27 @@ class Door {
   }
 }
 
+/** Ends TLS of published services that are held here, with sign-in in front of them. */
+const servicesEnd = (
+  { realmAddressesAllowed: allowed, hostKey, certificates }: Settings,
+  sessions: () => Sessions,
+  around: Pick<SignInParts, 'now' | 'say' | 'onRefused'>,
+): EntranceParts['terminate'] => {
+  const door = new SignInDoor({
+    signInOf: (name) => sessions().signInOf(name),
+    open: (name, origin) => sessions().openHere(name, origin),
+    issuers: new OidcIssuers({ allowed, setting: 'REALM_ADDRESSES_ALLOWED' }),
+    cookies: new SealedCookies(hostKey),
+    ...around,
+  });
+  const end = termination(new Certificates(certificates), door);
+  return (name, socket, read) => {
+    const isService = sessions().signInOf(name) !== undefined;
+    if (isService) end(socket, read);
+    return isService;
+  };
+};
+
 /** Starts it; resolves when clusters and clients can connect. */
 export const startTunnel = async (settings: Settings, say: Say, limits: TunnelLimits = {}): Promise<RunningTunnel> => {
   const nc = await patiently('NATS', () => connectToNats(settings), patienceOf(TUNNEL, settings.dependenciesWaitMs));
@@ -100,10 +126,12 @@ export const startTunnel = async (settings: Settings, say: Say, limits: TunnelLi
   const state = newState(counts);
   const tlsLimits = { ...ENTRANCE_LIMITS, ...limits.tls };
   const onTlsRefused = (reason: string): void => state.refused('tls', reason);
+  const now = (): Date => new Date();
+  const terminate = servicesEnd(settings, () => sessions, { now, say, onRefused: onTlsRefused });
   const peers = new Door(
     entrance({
       open: (name, origin) => sessions.openHere(name, origin),
-      ...{ onRefused: onTlsRefused, say, limits: tlsLimits },
+      ...{ terminate, onRefused: onTlsRefused, say, limits: tlsLimits },
     }),
   );
   const peerPort =
@@ -113,14 +141,13 @@ export const startTunnel = async (settings: Settings, say: Say, limits: TunnelLi
     peers: tcpPeers,
     replica: randomUUID(),
     peer: peerPort === undefined ? undefined : `${settings.peerHost}:${peerPort}`,
-    now: () => new Date(),
-    say,
+    ...{ now, say },
     ...(limits.beatMs === undefined ? {} : { beatMs: limits.beatMs }),
   });
   const tls = new Door(
     entrance({
       open: (name, origin) => sessions.open(name, origin),
-      ...{ onRefused: onTlsRefused, say, limits: tlsLimits },
+      ...{ terminate, onRefused: onTlsRefused, say, limits: tlsLimits },
     }),
   );
   const ssh = new Door(

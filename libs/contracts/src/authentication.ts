@@ -10,7 +10,8 @@ const REQUIRED_CLAIMS_MAX = 32;
 const ROLE_BINDINGS_MAX = 20;
 const GROUPS_MAX = 50;
 const SCOPES_MAX = 20;
-const SERVICES_MAX = 50;
+/** Of one cluster: declared ones and published ones. */
+export const REALM_SERVICES_MAX = 50;
 /** Fits a chain of certificates with large keys. */
 const CA_LENGTH_MAX = 32_768;
 
@@ -73,7 +74,7 @@ export const RealmService = z.strictObject({
     .describe('Where browsers find it, and return to after the sign-in'),
 });
 export type RealmService = z.infer<typeof RealmService>;
-export const RealmServices = z.array(RealmService).max(SERVICES_MAX);
+export const RealmServices = z.array(RealmService).max(REALM_SERVICES_MAX);
 
 /** The identity provider that issues the tokens. */
 const source = {

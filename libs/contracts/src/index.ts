@@ -88,6 +88,7 @@ export { nearestOf } from './nearest.js';
 export * from './quota.js';
 export * from './realm.js';
 export * from './published.names.js';
+export * from './published.services.js';
 export * from './records.js';
 export * from './permissions.js';
 export * from './watch.js';

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ClaimName, IssuerAuthorities, IssuerUrl } from './authentication.js';
 import { ClusterUid, type SecretRef } from './ids.js';
 
 /** The program that clusters connect to so that their names can be reached. It states no facts and has no database. */
@@ -29,8 +30,26 @@ export const DnsName = z.string().refine(isDnsName, 'is not a DNS name of at lea
 /** `ssh-ed25519` and the key itself in base64: a public key of OpenSSH without a comment. */
 export const Ed25519PublicKey = z.string().regex(/^ssh-ed25519 [A-Za-z0-9+/]{68}$/);
 
+/** How users of a published service sign in. There is no secret in it. */
+export const NameSignIn = z.strictObject({
+  url: z.string().max(300).describe('Where browsers find it, without a path'),
+  issuerUrl: IssuerUrl,
+  ca: IssuerAuthorities.optional(),
+  clientId: ClaimName,
+  groupsClaim: ClaimName,
+  groups: z.array(z.string().max(600)).min(1).max(16).describe('Whoever is in one of them may use it'),
+});
+export type NameSignIn = z.infer<typeof NameSignIn>;
+
+/** With authorities of an issuer. */
+export const NAME_RESERVATION_LENGTH_MAX = 65_536;
+
 /** What is stored under a name that is reserved. */
-export const NameReservation = z.strictObject({ uid: ClusterUid, publicKey: Ed25519PublicKey });
+export const NameReservation = z.strictObject({
+  uid: ClusterUid,
+  publicKey: Ed25519PublicKey,
+  signIn: NameSignIn.optional().describe('Who may use it. Absent: TLS ends at the cluster'),
+});
 export type NameReservation = z.infer<typeof NameReservation>;
 
 /** What is stored under a name that is held. */

@@ -5,6 +5,7 @@ import {
   type Oidc,
   type RealmClient,
   type RealmService,
+  REALM_SERVICES_MAX,
   without,
 } from '@fairlead/contracts';
 
@@ -29,6 +30,20 @@ export const realmSelectionOf = (oidc: DeclaredOidc | undefined): RealmSelection
         groupsClaim: oidc.groupsClaim,
         ...(oidc.services === undefined ? {} : { services: oidc.services }),
       };
+
+/** With the published services of the cluster; one that is declared by the same name counts. */
+export const withPublished = (
+  selection: RealmSelection | null,
+  published: readonly RealmService[],
+): RealmSelection | null => {
+  if (selection === null || published.length === 0) return selection;
+  const declared = selection.services ?? [];
+  const others = published.filter(({ name }) => declared.every((service) => service.name !== name));
+  const services = [...declared, ...others]
+    .slice(0, REALM_SERVICES_MAX)
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return { ...selection, services };
+};
 
 /** A cluster's clients at identity providers. */
 export interface ClusterIdentity {
@@ -83,10 +98,16 @@ export const clientFor = ({ ready }: ClusterIdentity, selection: RealmSelection)
 export const isIdentityAwaited = (identity: ClusterIdentity, selection: RealmSelection | null): boolean =>
   selection !== null && clientFor(identity, selection) === undefined;
 
+/** Rows have their keys in the order of the database. */
+const servicesText = (services: readonly RealmService[] = []): string =>
+  services.map(({ name, url }) => `${name} ${url}`).join();
+
+export const sameServices = (one?: readonly RealmService[], other?: readonly RealmService[]): boolean =>
+  servicesText(one) === servicesText(other);
+
 /** Whether the realm has everything that is selected: also the services, for which no machine waits. */
 export const isIdentityCurrent = (identity: ClusterIdentity, selection: RealmSelection): boolean =>
-  JSON.stringify(clientFor(identity, selection)?.services ?? []) === JSON.stringify(selection.services ?? []) &&
-  !isIdentityAwaited(identity, selection);
+  sameServices(clientFor(identity, selection)?.services, selection.services) && !isIdentityAwaited(identity, selection);
 
 type Bindings = NonNullable<Oidc['roleBindings']>;
 

@@ -166,6 +166,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   EndpointReserved: ({ name }) => `the name ${name} is reserved for the API`,
   EndpointAvailable: ({ name }) => `the API is reached by ${name}`,
   EndpointUnavailable: ({ name }) => `the API is no longer reached by ${name}`,
+  ServicesPublished: ({ services }) =>
+    services.length === 0
+      ? 'no service of the cluster is published'
+      : `services of the cluster are published: ${services.map(({ fqdn }) => fqdn).join(', ')}`,
+  PublishedServiceAvailable: ({ name }) => `the service is reached by ${name}`,
+  PublishedServiceUnavailable: ({ name }) => `the service is no longer reached by ${name}`,
   EndpointReleased: ({ name }) => (name === undefined ? 'no name is reserved for the API' : `the name ${name} is free`),
   IdentityReleased: ({ realm, left }) =>
     left === true
@@ -353,6 +359,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeWithoutMachineExpired: ({ name }) => `Node ${name} has no recorded machine and is not Ready; it is deleted`,
   NodeWithoutMachineGone: ({ name }) => `Node ${name} no longer exists, or its machine is now recorded`,
   AddonDegraded: ({ addon, message }) => `the addon ${addon} is degraded: ${message}`,
+  PublishedServicesFound: ({ services, refused }) =>
+    `${services.length} services ask to be published${refused.length === 0 ? '' : `, and ${refused.length} cannot be: ${refused.map(({ namespace, name, message }) => `${namespace}/${name}: ${message}`).join('; ')}`}`,
   EtcdDegraded: ({ problems }) => `etcd is degraded: ${problems.map(({ message }) => message).join('; ')}`,
   EtcdRecovered: () => 'etcd is healthy again',
   AddonRecovered: ({ addon }) => `the addon ${addon} runs again`,
@@ -391,7 +399,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeBootstrapped: ({ node }) => `${node} is prepared for kubeadm`,
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
-  TunnelStarted: ({ node, name }) => `${node} connects to the tunnel as ${name}`,
+  TunnelStarted: ({ node, name, services = [] }) =>
+    `${node} connects to the tunnel as ${[name, ...services.map((service) => service.name)].join(', ')}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} was copied to ${node}`,
   EtcdSnapshotRemoved: ({ node }) => `the snapshot of the failed restore was removed from ${node}`,
   EtcdSnapshotVerified: ({ snapshot, node, objects }) =>

@@ -1,4 +1,4 @@
-import type { NodeCondition, NodePressure } from '@fairlead/contracts';
+import type { NodeCondition, NodePressure, PublishAnnotation } from '@fairlead/contracts';
 import type { KubernetesAccess } from './kubernetes.clients.js';
 
 export interface Resources {
@@ -38,6 +38,20 @@ export interface NodeView {
   readonly allocatable: Resources;
   /** Names and sizes of its images, as far as its kubelet lists them. */
   readonly images: readonly { readonly names: readonly string[]; readonly bytes: number }[];
+}
+
+/** A Service that asks to be published. */
+export interface ServiceView {
+  readonly namespace: string;
+  readonly name: string;
+  /** By the clock of the API server. */
+  readonly createdMs: number;
+  readonly type: string;
+  /** Its address in the cluster; empty, or `None`: it has none. */
+  readonly address: string;
+  readonly ports: readonly { readonly name: string; readonly port: number; readonly protocol: string }[];
+  /** What its annotations say of the publication; one that is too long is cut, and still too long. */
+  readonly annotations: Readonly<Partial<Record<PublishAnnotation, string>>>;
 }
 
 export interface PodView {
@@ -237,6 +251,8 @@ export interface ClusterApi {
   failingChecksOn(controlPlane: string): Promise<readonly string[]>;
   nodes(): Promise<readonly NodeView[]>;
   node(name: string): Promise<NodeView | undefined>;
+  /** Services that ask to be published by their label, whoever wrote it. */
+  publishedServices(): Promise<readonly ServiceView[]>;
   pods(): Promise<readonly PodView[]>;
   podsOn(node: string): Promise<readonly PodView[]>;
   /** Mirror pods of the static pods of all control planes. */

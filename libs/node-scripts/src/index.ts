@@ -12,7 +12,7 @@ export { INTERFACE, keepalivedConfig } from './balancer/keepalived.config.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';
 export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.script.js';
 export type { PublishApiInput, PublishApiResult } from './steps/publish-api.script.js';
-export { TUNNEL_CLIENT, tunnelUnit } from './tunnel/tunnel.unit.js';
+export { TUNNEL_CLIENT, servicesUnit, tunnelUnit } from './tunnel/tunnel.unit.js';
 export { clientUrlOf, ETCD_CLIENT, LOCAL_ETCD, peerOfUrl, type EtcdPeer } from './etcd/etcd.paths.js';
 export { etcdctlPod } from './etcd/etcdctl.pod.js';
 export { etcdUnit } from './etcd/etcd.unit.js';

@@ -10,6 +10,7 @@ export {
 } from './checked.http.js';
 export { HookSigner, SIGNATURE_HEADER } from './hook.signature.js';
 export { HookCaller, type HookHttp } from './hooks.http.js';
+export { issuerFetch, IssuerUnavailable, type IssuerFetch } from './issuer.fetch.js';
 export {
   downloadFrom,
   DownloadFailure,

@@ -23,6 +23,7 @@ import {
   channelUserOf,
   credentialsOf,
   desiredKeyOf,
+  holdsNames,
   hostsOf,
   isSurge,
   isKeyStep,
@@ -205,7 +206,7 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
     case 'ApiBalanced':
       return host !== undefined && host.balances.join() !== data.controlPlanes.join();
     case 'TunnelStarted':
-      return host !== undefined && host.publishes !== data.name;
+      return host !== undefined && !holdsNames(host, data);
     case 'EtcdSnapshotPlaced':
       return cluster.restore?.requestId === data.requestId && cluster.restore.missing.includes(data.node);
     case 'EtcdSnapshotRemoved':

@@ -192,6 +192,11 @@ const reported = (
 const readinessOf = (cluster: Cluster, node: NodeName, event: ReadinessEvent): Readiness =>
   readinessAfter(cluster.hosts[node] ?? { ready: false }, event);
 
+const heldNames = ({ name, services = [] }: EventData<'TunnelStarted'>): Partial<Host> => ({
+  publishes: name,
+  publishedServices: services,
+});
+
 const progress = (cluster: Cluster, node: NodeName, as: 'initialized' | 'ready', is: boolean): Partial<Host> =>
   as === 'initialized' ? { initialized: is } : readinessOf(cluster, node, is ? 'NodeReady' : 'NodeNotReady');
 
@@ -210,6 +215,10 @@ const evolveListed = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'EndpointReserved': {
       const { uid: _uid, ...published } = event.data;
       return { ...cluster, published };
+    }
+    case 'ServicesPublished': {
+      const services = event.data.services.map(({ fqdn, address, port }) => ({ name: fqdn, address, port }));
+      return { ...cluster, services };
     }
     default:
       return cluster;
@@ -326,7 +335,7 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'ApiBalanced':
       return withHost(cluster, event.data.node, { balances: event.data.controlPlanes });
     case 'TunnelStarted':
-      return withHost(cluster, event.data.node, { publishes: event.data.name });
+      return withHost(cluster, event.data.node, heldNames(event.data));
     case 'EtcdReady':
       return { ...cluster, etcd: event.data.members };
     case 'EtcdMemberAdded': {

@@ -6,6 +6,7 @@ import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
 import { hasMetadata } from './metadata.evolve.js';
 import {
   balancesWell,
+  publishesWell,
   channelUserOf,
   controlPlanesOf,
   desiredKeyOf,
@@ -135,7 +136,7 @@ const publish = (cluster: Cluster): readonly PlannedTask[] => {
   if (published === undefined || cluster.endpoint === null) return [];
   return hostsOf(cluster)
     .filter((host) => isControlPlane(host) && host.removal === 'none' && host.bootstrapped && !host.failed)
-    .filter(({ publishes }) => publishes !== published.name)
+    .filter((host) => !publishesWell(cluster, host))
     .map((host) => onNode('PublishApi', host, `the API is reached by ${published.name}`));
 };
 

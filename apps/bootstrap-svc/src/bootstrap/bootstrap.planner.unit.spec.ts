@@ -450,4 +450,32 @@ describe('an API that is published', () => {
     const begun = [machines[0]!, reserved, ...machines.slice(1), ...fit(...five), ...all.map(started)];
     expect(desiredAfter(...begun)).toEqual([`InitControlPlane/${cp(1)}`]);
   });
+
+  it('is held again by each control plane with the names of services, when those come or go', () => {
+    const service = { name: 'grafana.demo.example.org', address: '10.96.0.20', port: 80 };
+    const published: Fact = {
+      type: 'ServicesPublished',
+      data: {
+        uid: UID,
+        services: [
+          {
+            ...{ namespace: 'monitoring', name: 'grafana', subdomain: 'grafana', label: 'Grafana' },
+            ...{ address: service.address, port: service.port, fqdn: service.name },
+          },
+        ],
+      },
+    };
+    const none: Fact = { type: 'ServicesPublished', data: { uid: UID, services: [] } };
+    const withServices = (node: ReturnType<typeof cp>): Fact => ({
+      type: 'TunnelStarted',
+      data: { uid: UID, node, name: 'api.demo.example.org', services: [service] },
+    });
+    const begun = [machines[0]!, reserved, ...machines.slice(1), ...fit(...five), ...all.map(started)];
+    const again = [...all.map((node) => `PublishApi/${node}`), `InitControlPlane/${cp(1)}`];
+    const over = [`InitControlPlane/${cp(1)}`];
+    expect(desiredAfter(...begun, published)).toEqual(again);
+    expect(desiredAfter(...begun, published, ...all.map(withServices))).toEqual(over);
+    expect(desiredAfter(...begun, published, ...all.map(withServices), none)).toEqual(again);
+    expect(desiredAfter(...begun, published, ...all.map(withServices), none, ...all.map(started))).toEqual(over);
+  });
 });

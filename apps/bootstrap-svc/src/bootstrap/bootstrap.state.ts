@@ -6,6 +6,7 @@ import type {
   ClusterUid,
   DeclaredOidc,
   EventData,
+  HeldService,
   Machine,
   NodeMetadata,
   NodeName,
@@ -52,6 +53,8 @@ export interface Host extends Readiness {
   readonly balances: readonly NodeName[];
   /** The name of the API that it holds at the tunnel; absent: none. */
   readonly publishes?: string;
+  /** Those of services; absent: none. */
+  readonly publishedServices?: readonly HeldService[];
   readonly joinedAt: string | null;
   /** Expiry of the client certificate in its admin.conf, as last reported by its agent. */
   readonly adminEndsAt: string | null;
@@ -276,6 +279,8 @@ export interface Cluster {
   readonly requests: Readonly<Record<string, NodesRequest>>;
   /** The name of the API that is reserved for its key; absent: it is not published. */
   readonly published?: ReservedEndpoint;
+  /** Its services that are published; absent: none ever was. */
+  readonly services?: readonly HeldService[];
   /** Its machines may be created. Absent: infra-svc has not accepted it yet. */
   readonly accepted?: true;
   /** Its objects at providers are all deleted. Absent: not yet. */
@@ -461,6 +466,20 @@ export const balancedOver = (cluster: Cluster): readonly NodeName[] =>
   controlPlanesOf(cluster)
     .filter(({ removal }) => removal !== 'drained')
     .map(({ machine }) => machine.name);
+
+const servicesText = (services: readonly HeldService[] = []): string =>
+  services.map(({ name, address, port }) => `${name} ${address} ${port}`).join();
+
+/** Whether the host holds exactly these names. */
+export const holdsNames = (
+  { publishes, publishedServices }: Host,
+  { name, services }: Pick<EventData<'TunnelStarted'>, 'name' | 'services'>,
+): boolean => publishes === name && servicesText(publishedServices) === servicesText(services);
+
+/** Whether the host holds the names of the cluster. */
+export const publishesWell = ({ published, services }: Cluster, host: Host): boolean =>
+  published === undefined ||
+  holdsNames(host, { name: published.name, ...(services === undefined ? {} : { services: [...services] }) });
 
 /** Whether the host balances the API over all desired control planes. */
 export const balancesWell = (cluster: Cluster, { balances }: Host): boolean => {

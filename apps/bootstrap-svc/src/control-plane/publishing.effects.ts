@@ -1,11 +1,14 @@
 import { ExternalFailure } from '@fairlead/contracts';
-import { OnTask } from '@fairlead/event-sourcing/jetstream';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
+import { publishesWell } from '../bootstrap/bootstrap.state.js';
 import { hostOf, type RunningTask } from '../bootstrap/running.task.js';
 import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
+
+const AGAIN_MS = 100;
 
 /** Has control planes connect to the tunnel, so that the API is reached by its name. */
 @Controller()
@@ -16,9 +19,9 @@ export class PublishingEffects {
   ) {}
 
   @OnTask('PublishApi', { attemptsMax: 4, backoffFirstMs: 1_000, timeoutMs: 4 * 60_000 })
-  async publishApi(step: RunningTask): Promise<void> {
+  async publishApi(step: RunningTask): Promise<RequeueAfter | undefined> {
     const { cluster } = step.state;
-    const { uid, endpoint, published, spec } = cluster;
+    const { uid, endpoint, published, services = [], spec } = cluster;
     if (endpoint === null || published === undefined)
       throw new Error(`the plan publishes nothing before ${spec.name} has an address and a name`);
     const host = hostOf(step);
@@ -30,8 +33,21 @@ export class PublishingEffects {
         target: host.machine.name,
         message: `there is no key behind ${keyRef}`,
       });
-    const rendered = renderStep('publish-api', { name, port, tunnel, target: endpoint, privateKey });
+    const targets = services.map((service) => ({
+      name: service.name,
+      target: { host: service.address, port: service.port },
+    }));
+    const rendered = renderStep('publish-api', {
+      ...{ name, port, tunnel, target: endpoint, privateKey },
+      services: targets,
+    });
     await this.hosts.on(host, step, (worker) => worker.run(rendered));
-    await step.record({ type: 'TunnelStarted', data: { uid, node: host.machine.name, name } });
+    const node = host.machine.name;
+    const held = services.length === 0 ? {} : { services: [...services] };
+    const after = await step.record({ type: 'TunnelStarted', data: { uid, node, name, ...held } });
+    // A service that came or went meanwhile does not publish a second job: this one is still desired.
+    const now = after.status === 'absent' ? undefined : after.cluster.hosts[node];
+    if (after.status === 'absent' || now === undefined || publishesWell(after.cluster, now)) return undefined;
+    return step.requeueAfter(AGAIN_MS, 'other services came or went meanwhile');
   }
 }

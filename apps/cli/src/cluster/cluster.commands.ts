@@ -13,6 +13,7 @@ import { objectsOf, describeAnswer, describedOf, objectsAnswer } from './cluster
 import { addCreate } from './create.commands.js';
 import { addExtend } from './extend.commands.js';
 import { addList } from './list.commands.js';
+import { addServices } from './services.commands.js';
 import { silentServices } from './silent.services.js';
 import { addWait } from './wait.commands.js';
 import { isGone, watchCluster } from './watch.effects.js';
@@ -33,6 +34,7 @@ export const addClusterCommands = (program: Command, io: Io): Command => {
   addResume(cluster, io);
   addExtend(cluster, io);
   addRetryNetwork(cluster, io);
+  addServices(cluster, io);
   addDelete(cluster, io);
   return cluster;
 };

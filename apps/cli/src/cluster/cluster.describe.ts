@@ -115,6 +115,7 @@ const restOf = (described: Described, options: DescribeOptions): readonly string
   ...accessText(described),
   ...(described.cluster === null ? [] : leaseText(described.cluster, options.nowMs)),
   ...addonsText(described.cluster),
+  ...servicesText(described.cluster),
   ...remediationText(described.cluster),
   ...networkText(described.cluster),
   ...addressesText(described.cluster),
@@ -165,6 +166,21 @@ const addonsText = (cluster: ClusterView | null): readonly string[] => {
     ...addons.map(({ name, version, revision, phase, since, message }) => {
       const what = version === '' ? name : `${name} ${version} (revision ${revision})`;
       return `  ${what}: ${phase} since ${since}${message === '' ? '' : `: ${message}`}`;
+    }),
+  ];
+};
+
+/** `Grafana (monitoring-grafana): https://grafana.demo.example.org`, or why it is not reached there. */
+const servicesText = (cluster: ClusterView | null): readonly string[] => {
+  const services = cluster?.services ?? [];
+  if (services.length === 0) return [];
+  return [
+    '',
+    'Published services:',
+    ...services.map(({ key, label, url, available, message }) => {
+      const what = label === '' ? key : `${label} (${key})`;
+      if (message !== '') return `  ${what}: ${message}`;
+      return `  ${what}: ${url}${available ? '' : ', and no control plane is connected for it'}`;
     }),
   ];
 };

@@ -19,13 +19,24 @@ export const clusterWithoutSpec = (cluster: ClusterView) => {
   };
 };
 
-const statusOf = ({ status, k8sVersion, endpoint, conditions, lease, addons, progress, nodes }: ClusterView) => ({
+const statusOf = ({
+  status,
+  k8sVersion,
+  endpoint,
+  conditions,
+  lease,
+  addons,
+  services,
+  progress,
+  nodes,
+}: ClusterView) => ({
   ...status,
   version: k8sVersion,
   endpoint,
   conditions,
   ...(lease === undefined ? {} : { lease }),
   ...(addons === undefined ? {} : { addons }),
+  ...(services === undefined ? {} : { services }),
   progress,
   nodes: nodes.map(nodeStatusOf),
 });

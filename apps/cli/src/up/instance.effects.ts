@@ -19,7 +19,7 @@ import { CHECKOUT } from '../checkout.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import { VERSION } from '../version.js';
 import { removeEnvFile, writeEnvFile } from './env-file.store.js';
-import { ensureKeys, type InstanceKeys } from './keys.store.js';
+import { ensureKeys, ensureTunnelAuthority, type InstanceKeys } from './keys.store.js';
 import { storeLines } from './stores.text.js';
 import { Starting } from './programs.effects.js';
 import {
@@ -106,7 +106,7 @@ export const startInstance = async (
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0, identityPort = 0] = await freePorts(`${settings.dataDir}/lab`, 2);
     const plans = plansOf(settings, environment, {
-      keys,
+      ...{ keys, authorityFile: await authorityOf(settings) },
       lab: hasTakenOver(handover) ? undefined : labOf(settings, { port: labPort, identityPort, token: keys.labToken }),
     });
     const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
@@ -162,10 +162,19 @@ const startServers = (
     }),
   );
 
+const authorityOf = async ({ publish, dataDir }: UpSettings): Promise<string> =>
+  publish === undefined ? '' : ensureTunnelAuthority(dataDir);
+
+interface Given extends Pick<Surroundings, 'lab'> {
+  readonly keys: InstanceKeys;
+  /** Of the tunnel; empty: it does not run. */
+  readonly authorityFile: string;
+}
+
 const plansOf = (
   settings: UpSettings,
   { nats, databases }: Environment,
-  { keys, lab }: { readonly keys: InstanceKeys; readonly lab: Surroundings['lab'] },
+  { keys, authorityFile, lab }: Given,
 ): readonly ProgramPlan[] =>
   planPrograms({
     checkout: CHECKOUT,
@@ -181,7 +190,10 @@ const plansOf = (
     tunnel:
       settings.publish === undefined
         ? undefined
-        : { ...settings.publish, keyFile: keys.tunnelKeyFile, publicKeyFile: keys.tunnelPublicKeyFile },
+        : {
+            ...{ ...settings.publish, authorityFile },
+            ...{ keyFile: keys.tunnelKeyFile, publicKeyFile: keys.tunnelPublicKeyFile },
+          },
     lab,
   });
 

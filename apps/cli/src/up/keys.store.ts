@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { certificateIn, issueAuthority } from '@fairlead/embedded/credentials';
 import { writeWhole } from '@fairlead/embedded/process';
 import { newSshKey } from './ssh.key.js';
 
@@ -32,6 +33,21 @@ export const ensureKeys = (dataDir: string): InstanceKeys => {
     tunnelKeyFile,
     tunnelPublicKeyFile: publicHalf(tunnelKeyFile),
   };
+};
+
+const AUTHORITY_DAYS = 3_650;
+
+/**
+ * The authority that the tunnel issues certificates of published services by: with its key, and beside it alone, for
+ * browsers.
+ */
+export const ensureTunnelAuthority = async (dataDir: string): Promise<string> => {
+  const file = join(dataDir, 'keys', 'tunnel-authority.pem');
+  if (existsSync(file)) return file;
+  const pair = await issueAuthority({ name: 'Fairlead published services', days: AUTHORITY_DAYS, now: new Date() });
+  writeWhole(join(dataDir, 'keys', 'tunnel-ca.pem'), certificateIn(pair));
+  writeWhole(file, pair);
+  return file;
 };
 
 const publicHalf = (file: string): string => `${file}.pub`;

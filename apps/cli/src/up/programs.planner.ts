@@ -41,6 +41,8 @@ interface NatsSurroundings {
 interface TunnelProgram extends PublishSettings {
   readonly keyFile: string;
   readonly publicKeyFile: string;
+  /** Issues certificates of published services. */
+  readonly authorityFile: string;
 }
 
 interface LabProgram {
@@ -131,7 +133,11 @@ const revokerPlans = ({ checkout, nats }: Surroundings): readonly ProgramPlan[] 
   ];
 };
 
-const tunnelPlan = ({ checkout, nats }: Surroundings, tunnel: TunnelProgram): ProgramPlan => {
+/** The simulated identity provider has no public address. */
+const realmEnv = ({ lab }: Pick<Surroundings, 'lab'>): Readonly<Record<string, string>> =>
+  lab?.identityPort === undefined ? {} : { REALM_ADDRESSES_ALLOWED: identityAddress(lab.identityPort) };
+
+const tunnelPlan = ({ checkout, nats, lab }: Surroundings, tunnel: TunnelProgram): ProgramPlan => {
   const creds = nats.credsFile('tunnel');
   return {
     name: 'tunnel',
@@ -144,6 +150,8 @@ const tunnelPlan = ({ checkout, nats }: Surroundings, tunnel: TunnelProgram): Pr
       ...(nats.caFile === undefined ? {} : { NATS_CA_FILE: nats.caFile }),
       ...(creds === undefined ? {} : { NATS_CREDS: creds }),
       TUNNEL_HOST_KEY_FILE: tunnel.keyFile,
+      TUNNEL_AUTHORITY_FILE: tunnel.authorityFile,
+      ...realmEnv({ lab }),
       TUNNEL_HOST: tunnel.address,
       TUNNEL_SSH_PORT: String(tunnel.sshPort),
       TUNNEL_TLS_PORT: String(tunnel.tlsPort),
@@ -207,9 +215,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
         AGENT_NATS_URLS: surroundings.nats.agentUrls,
         GATEWAY_URL: gatewayUrl(surroundings),
         ...publishEnv(surroundings.tunnel),
-        ...(surroundings.lab?.identityPort === undefined
-          ? {}
-          : { REALM_ADDRESSES_ALLOWED: identityAddress(surroundings.lab.identityPort) }),
+        ...realmEnv(surroundings),
       };
     case 'upgrade-svc':
       return {};

@@ -51,12 +51,14 @@ describe('the programs of an instance', () => {
     const tunnel = {
       ...{ domain: 'example.org', address: '127.0.0.1', sshPort: 2222, tlsPort: 8443 },
       ...{ keyFile: '/data/keys/tunnel-host.key', publicKeyFile: '/data/keys/tunnel-host.key.pub' },
+      authorityFile: '/data/keys/tunnel-authority.pem',
     };
     const given = { ...surroundings, tunnel };
     expect(planned('tunnel', given).env).toEqual({
       NATS_URL: surroundings.nats.url,
       NATS_CREDS: '/data/creds/tunnel.creds',
       TUNNEL_HOST_KEY_FILE: '/data/keys/tunnel-host.key',
+      TUNNEL_AUTHORITY_FILE: '/data/keys/tunnel-authority.pem',
       TUNNEL_HOST: '127.0.0.1',
       TUNNEL_SSH_PORT: '2222',
       TUNNEL_TLS_PORT: '8443',

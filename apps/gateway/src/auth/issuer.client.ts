@@ -1,5 +1,6 @@
 import { wordsOf } from '@fairlead/contracts';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { issuerFetch, IssuerUnavailable, parseRanges, type IssuerFetch } from '@fairlead/service-kit/http';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import {
   createRemoteJWKSet,
@@ -13,7 +14,6 @@ import { LRUCache } from 'lru-cache';
 import { readFile } from 'node:fs/promises';
 import * as oidc from 'openid-client';
 import { SETTINGS, type Settings } from '../config.js';
-import { issuerFetch, IssuerUnavailable, type IssuerFetch } from './issuer.fetch.js';
 import { mappedGroups, userOf, type User } from './user.rules.js';
 import type { OidcSettings } from './user.settings.js';
 
@@ -44,6 +44,8 @@ const KEYS_KEPT_MS = 10 * 60_000;
 const KEYS_COOLDOWN_MS = 15_000;
 const KEYS_TIMEOUT_MS = 5_000;
 const INTROSPECTED_MAX = 5_000;
+/** The administrator of the installation names the issuer, which may be in a private network. */
+const EVERYWHERE = parseRanges('0.0.0.0/0,::/0').ranges;
 
 /** The token is wrong. Any other failure while it is verified is the issuer's, or the network's. */
 const WRONG: ReadonlySet<string> = new Set([
@@ -269,7 +271,8 @@ export class Issuer {
   private async discover(): Promise<Known> {
     const { issuer, clientId, clientSecretFile, caFile } = this.required;
     try {
-      const fetch = issuerFetch(caFile === undefined ? undefined : await readFile(caFile, 'utf8'));
+      const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8');
+      const fetch = issuerFetch(ca, { allowed: EVERYWHERE, setting: 'OIDC_ISSUER' });
       const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
       const configuration = await oidc.discovery(
         new URL(issuer),

@@ -8,7 +8,7 @@ import { Documented } from '../http/documented.js';
 import { headerText, type HttpRequest, type HttpResponse } from '../http/http.types.js';
 import { RefusalError } from '../http/refusal.error.js';
 import { Issuer } from './issuer.client.js';
-import { IssuerUnavailable } from './issuer.fetch.js';
+import { IssuerUnavailable } from '@fairlead/service-kit/http';
 import { endedSignInCookie, newSignInSecret, proofOf, signInCookie, signInSecretIn } from './sign-in.proof.js';
 import type { OidcSettings } from './user.settings.js';
 import { orUnavailable, Users } from './users.js';

@@ -8,7 +8,7 @@ import { idOf } from './tokens.js';
 import type { Identified } from './tokens.store.js';
 import { RefusalError } from '../http/refusal.error.js';
 import { Issuer, type Granted } from './issuer.client.js';
-import { IssuerUnavailable } from './issuer.fetch.js';
+import { IssuerUnavailable } from '@fairlead/service-kit/http';
 import { userIdentity, userIdOf } from './user.identity.js';
 import { rolesOf, type User } from './user.rules.js';
 import { UserSessionsStore, type UserSession } from './user.sessions.store.js';

@@ -431,6 +431,10 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'EndpointAvailable',
   'EndpointUnavailable',
   'EndpointReleased',
+  'PublishedServicesFound',
+  'ServicesPublished',
+  'PublishedServiceAvailable',
+  'PublishedServiceUnavailable',
 ]);
 
 /** Facts about single nodes, most of which change nothing of the cluster. */

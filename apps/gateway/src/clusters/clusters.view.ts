@@ -6,6 +6,7 @@ import { isReady, nodeView } from '../nodes/nodes.view.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
 import { allAddons } from './addons.evolve.js';
+import { serviceViews } from './services.view.js';
 import { addressStatuses, addressView } from './virtual-addresses.js';
 import { leaseView } from './lease.evolve.js';
 import { conditionFacts, type ConditionRows } from './clusters.facts.js';
@@ -47,6 +48,12 @@ const versionOf = ({ cluster, nodes }: ClusterRows): string => {
     role === 'control-plane' && kubelet !== undefined ? [`v${kubelet.replace(/^v/, '')}`] : [],
   );
   return oldestVersion(versions) ?? cluster.spec.kubernetes.version;
+};
+
+const servicesOf = ({ cluster: { publication, identity } }: ClusterRows): Pick<ClusterView, 'services'> => {
+  const selection = identity?.selection ?? null;
+  const services = publication === undefined ? undefined : serviceViews({ publication: publication.has, selection });
+  return services === undefined ? {} : { services };
 };
 
 /** CB-Ladybug's Cluster without its secrets, and our own fields. */
@@ -93,6 +100,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     ...(cluster.virtualAddresses === undefined
       ? {}
       : { virtualAddresses: addressStatuses(cluster.virtualAddresses, nodes).map(addressView) }),
+    ...servicesOf(rows),
     ...(cluster.lease === undefined ? {} : { lease: leaseView(cluster.lease) }),
     ...(spec.onFailure === undefined ? {} : { onFailure: spec.onFailure }),
     progress: progressOf(rows),

@@ -1,4 +1,5 @@
 import type { ClusterUid, EventData, Fact, RealmClient, RealmName } from '@fairlead/contracts';
+import { sameServices } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { ABSENT, evolve, type Identity, type PresentIdentity } from './identity.state.js';
 
@@ -20,7 +21,7 @@ const isSelected = ({ selection }: PresentIdentity, client: RealmClient): boolea
   selection !== null &&
   (selection.realm === null || selection.realm === client.realm) &&
   selection.groupsClaim === client.groupsClaim &&
-  JSON.stringify(selection.services ?? []) === JSON.stringify(client.services ?? []);
+  sameServices(selection.services, client.services);
 
 const decide = (state: Identity, command: IdentityCommand): readonly IdentityFact[] => {
   if (state.stage === 'absent' || state.uid !== command.data.uid) return nothing;

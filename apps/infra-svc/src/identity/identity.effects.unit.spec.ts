@@ -1,4 +1,5 @@
 import type { ClusterUid, Namespace, RealmName, StoredEvent } from '@fairlead/contracts';
+import { NO_PUBLICATION } from '@fairlead/domain';
 import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { describe, expect, it } from '@jest/globals';
 import { FakeRealm } from '../../test/fake.realm.js';
@@ -28,6 +29,8 @@ const waiting = (uid: string): PresentIdentity => ({
   stage: 'accepted',
   uid: uid as ClusterUid,
   selection: { realm: null, groupsClaim: 'groups' },
+  declared: { realm: null, groupsClaim: 'groups' },
+  publication: NO_PUBLICATION,
   identity: { held: {} },
 });
 

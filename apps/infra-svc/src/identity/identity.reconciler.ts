@@ -40,7 +40,7 @@ const tasksOf = (state: Identity): readonly Task[] => {
 /** A cluster has its client at a realm before its machines are requested, until it is deleted. */
 export const identityReconciler: Reconciler<Identity, IdentityCommand, IdentityFact> = {
   name: 'identity',
-  version: 2,
+  version: 3,
   context: 'identity',
   decider: identity,
   generation: (state) => (state.stage === 'absent' ? '' : state.uid),

@@ -4,9 +4,14 @@ import {
   identityAfter,
   isIdentityAwaited,
   NO_IDENTITY,
+  NO_PUBLICATION,
+  publicationAfter,
+  realmServicesOf,
   realmSelectionOf,
   withoutBlock,
+  withPublished,
   type ClusterIdentity,
+  type Publication,
   type RealmSelection,
 } from '@fairlead/domain';
 
@@ -14,8 +19,12 @@ import {
 export interface PresentIdentity {
   readonly stage: 'requested' | 'accepted' | 'leaving' | 'dismantled';
   readonly uid: ClusterUid;
-  /** null: its manifest requests no realm. */
+  /** With its published services. null: its manifest requests no realm. */
   readonly selection: RealmSelection | null;
+  /** By its manifest alone. */
+  readonly declared: RealmSelection | null;
+  /** What it publishes. */
+  readonly publication: Publication;
   readonly identity: ClusterIdentity;
 }
 
@@ -27,6 +36,8 @@ const fresh = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Identity => 
   stage: 'requested',
   uid,
   selection: null,
+  declared: null,
+  publication: NO_PUBLICATION,
   identity: NO_IDENTITY,
 });
 
@@ -35,14 +46,20 @@ const at = (state: PresentIdentity, stage: PresentIdentity['stage']): PresentIde
 const sameSelection = (one: RealmSelection | null, other: RealmSelection | null): boolean =>
   one === other || (one !== null && other !== null && JSON.stringify(one) === JSON.stringify(other));
 
+const selecting = (state: PresentIdentity): PresentIdentity => {
+  const selection = withPublished(state.declared, realmServicesOf(state.publication));
+  return sameSelection(state.selection, selection)
+    ? state
+    : { ...state, selection, identity: withoutBlock(state.identity) };
+};
+
 const evolvePresent = (state: PresentIdentity, event: StoredEvent): Identity => {
   switch (event.type) {
-    case 'ClusterSpecChanged': {
-      const selection = realmSelectionOf(event.data.spec.authentication?.oidc);
-      return sameSelection(state.selection, selection)
-        ? state
-        : { ...state, selection, identity: withoutBlock(state.identity) };
-    }
+    case 'ClusterSpecChanged':
+      return selecting({ ...state, declared: realmSelectionOf(event.data.spec.authentication?.oidc) });
+    case 'EndpointReserved':
+    case 'PublishedServicesFound':
+      return selecting({ ...state, publication: publicationAfter(state.publication, event) });
     case 'ClusterRetryRequested': // A corrected request is validated again.
       return event.data.correction === undefined ? state : at(state, 'requested');
     case 'ClusterAccepted':

@@ -1,4 +1,5 @@
 import { apiNameOf, tunnelKeyRef, type ClusterUid, type PublicationBlock } from '@fairlead/contracts';
+import { publishableServices, signInOf, type Publication } from '@fairlead/domain';
 import { OnTask, type RequeueAfter, type TaskContext, type TaskPolicy } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
@@ -64,7 +65,32 @@ export class PublicationEffects {
     // The log is the truth: a bucket that was lost is filled again.
     await this.names.reserve(name, { uid, publicKey });
     await task.record({ type: 'RecordHeld', data: { uid, name, isAvailable: await this.names.isHeld(name) } });
+    await this.publishServices(task, reserved);
     return task.requeueAfter(POLL_INTERVAL_MS, 'who holds the name changes without an event');
+  }
+
+  /**
+   * What is published is recorded before a name is reserved and after it is freed, so that a crash in between leaves no
+   * name behind.
+   */
+  private async publishServices(
+    task: PublicationTask,
+    { port, publicKey }: NonNullable<Publication['reserved']>,
+  ): Promise<void> {
+    const { uid, stage, publication, client } = presentOf(task);
+    const recorded = publication.services ?? [];
+    // While it is deleted, its nodes still run, and nothing is added.
+    const wanted = stage === 'accepted' ? publishableServices(publication, client) : recorded;
+    const names = new Set<string>(wanted.map(({ fqdn }) => fqdn));
+    for (const { fqdn } of recorded) if (!names.has(fqdn)) await this.names.release(fqdn, uid);
+    await task.record({ type: 'RecordServices', data: { uid, services: [...wanted] } });
+    if (client === undefined) return;
+    for (const service of wanted) {
+      const name = service.fqdn;
+      const isOwn = await this.names.keep(name, { uid, publicKey, signIn: signInOf(service, client, port) });
+      const isAvailable = isOwn && (await this.names.isHeld(name));
+      await task.record({ type: 'RecordServiceHeld', data: { uid, name, isAvailable } });
+    }
   }
 
   /** The name first: when the key is destroyed, no client connects with it. */
@@ -74,6 +100,7 @@ export class PublicationEffects {
     const name =
       publication.reserved?.name ??
       (this.settings === undefined ? undefined : apiNameOf(task.cluster, this.settings.domain));
+    for (const { fqdn } of publication.services ?? []) await this.names.release(fqdn, uid);
     if (name !== undefined) await this.names.release(name, uid);
     await this.secrets.delete(tunnelKeyRef(uid));
     await this.secrets.destroyKey(uid);

@@ -4,6 +4,8 @@ import type { NameReservation } from '@fairlead/contracts';
 export interface TunnelNames {
   /** Reserves it unless it is reserved; resolves with what it is reserved for. */
   reserve(name: string, reservation: NameReservation): Promise<NameReservation>;
+  /** Keeps what is reserved for this cluster as given, and reserves what is not. False: it is another cluster's. */
+  keep(name: string, reservation: NameReservation): Promise<boolean>;
   /** Whether a control plane holds it now. */
   isHeld(name: string): Promise<boolean>;
   /** Only what is reserved for this cluster. */

@@ -30,7 +30,7 @@ const tasksOf = (state: Names): readonly Task[] => {
 /** A cluster has the name of its API before its machines are requested, and loses it when it is deleted. */
 export const publicationReconciler: Reconciler<Names, PublicationCommand, PublicationFact> = {
   name: 'publication',
-  version: 1,
+  version: 2,
   context: 'publication',
   decider: publication,
   generation: (state) => (state.stage === 'absent' ? '' : state.uid),

@@ -1,8 +1,9 @@
-import { CONNECTIONS_STREAM, declaredOf, type Fact } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, declaredOf, REALM_SECRETS_OWNER, realmSecretRef, type Fact } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, registered, requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, ownNamespaceStream, requestStream, typesOf } from '../../test/memory.service.js';
 import { CALM, Simulation } from '../../test/simulation.js';
+import { CLIENT, realm } from '../identity/identity.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
@@ -27,6 +28,37 @@ const begin = async (simulation: Simulation): Promise<void> => {
   await simulation.say(requestStream, requested());
   await simulation.say(requestStream, declared);
 };
+
+const WIKI = 'wiki.demo.example.org';
+const CLAIMS = { usernameClaim: 'sub', usernamePrefix: 'oidc:', groupsClaim: 'groups', groupsPrefix: 'oidc:' };
+const rolloutStream = { namespace: 'default', cluster: 'demo', context: 'rollout' } as const;
+
+const withRealm: Fact = {
+  type: 'ClusterSpecChanged',
+  data: {
+    uid: UID,
+    revision: 2,
+    spec: { ...declaredOf(clusterSpec()), endpoint: { publish: true }, authentication: { oidc: CLAIMS } },
+  },
+};
+
+const found = (...names: readonly string[]): Fact => ({
+  type: 'PublishedServicesFound',
+  data: {
+    uid: UID,
+    services: names.map((name) => ({
+      ...{ namespace: 'default', name, subdomain: name, label: name },
+      ...{ address: '10.96.0.20', port: 80 },
+    })),
+    refused: [],
+  },
+});
+
+/** Names of services, and clients of services. */
+const servicesOf = ({ names, realm: { clients } }: Simulation): readonly (readonly string[])[] => [
+  [...names.reserved.keys()].filter((name) => name !== NAME).toSorted(),
+  [...clients.keys()].filter((client) => client !== CLIENT).toSorted(),
+];
 
 const ofName = (simulation: Simulation): readonly string[] =>
   typesOf(simulation.log, UID).filter((type) => type.startsWith('Endpoint'));
@@ -73,6 +105,31 @@ describe(`over ${SEEDS} seeds of twin deliveries, disorder and crashes`, () => {
           1,
           'ClusterDeleted',
         ]);
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'services that come and go at any moment are published with their clients, and leave neither name nor client [azimuth 7, azimuth 26]',
+    async () => {
+      for (const seed of seeds) {
+        const simulation = new Simulation(seed);
+        await begin(simulation);
+        await simulation.secrets.put(realmSecretRef('default', 'company'), 'secret', REALM_SECRETS_OWNER);
+        await simulation.say(ownNamespaceStream, realm('company'));
+        await simulation.say(requestStream, withRealm);
+        await simulation.say(rolloutStream, found('grafana', 'wiki'));
+        await simulation.run(simulation.below(STEPS_MAX));
+        await simulation.say(rolloutStream, found('wiki'));
+        simulation.troubles = CALM;
+        for (let round = 0; round < 3; round += 1) await simulation.run(STEPS_MAX);
+        expect([seed, servicesOf(simulation)]).toEqual([seed, [[WIKI], [`${CLIENT}.wiki`]]]);
+        await simulation.say(requestStream, { type: 'ClusterDeletionRequested', data: { uid: UID } });
+        await simulation.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid: UID } });
+        await simulation.run();
+        expect([seed, simulation.names.reserved.size, simulation.realm.clients.size]).toEqual([seed, 0, 0]);
+        expect([seed, typesOf(simulation.log, UID).at(-1)]).toEqual([seed, 'ClusterDeleted']);
       }
     },
     LIMIT_MS,

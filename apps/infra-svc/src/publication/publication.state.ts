@@ -1,4 +1,4 @@
-import type { ClusterUid, StoredEvent } from '@fairlead/contracts';
+import type { ClusterUid, RealmClient, StoredEvent } from '@fairlead/contracts';
 import { isPublished, NO_PUBLICATION, publicationAfter, type Publication } from '@fairlead/domain';
 
 /** What one incarnation of a cluster has at the tunnel, and is to have. */
@@ -8,6 +8,8 @@ export interface PresentNames {
   /** Its manifest asks for it. */
   readonly isDesired: boolean;
   readonly publication: Publication;
+  /** Its client at the realm, with those of its services; absent: it has none. */
+  readonly client?: RealmClient;
 }
 
 export type Names = { readonly stage: 'absent' } | PresentNames;
@@ -32,6 +34,14 @@ const evolvePresent = (state: PresentNames, event: StoredEvent): Names => {
       return at(state, 'dismantled');
     case 'ClusterDeleted':
       return ABSENT;
+    case 'IdentityReady': {
+      const { uid: _uid, ...client } = event.data;
+      return { ...state, client };
+    }
+    case 'IdentityReleased': {
+      const { client, ...others } = state;
+      return client?.realm === event.data.realm ? others : state;
+    }
     default: {
       const publication = publicationAfter(state.publication, event);
       return publication === state.publication ? state : { ...state, publication };

@@ -1,4 +1,4 @@
-import { HELD_NAME_BEAT_MS, isDnsName, wordsOf } from '@fairlead/contracts';
+import { HELD_NAME_BEAT_MS, isDnsName, wordsOf, type NameReservation, type NameSignIn } from '@fairlead/contracts';
 import type { Duplex } from 'node:stream';
 import type { Names, Origin, Peers, Session } from '../routes/names.ports.js';
 import { heldSince, routesOf, withoutRoute, withoutSession, withRoute, type Routes } from '../routes/routes.state.js';
@@ -22,6 +22,8 @@ export interface SessionsParts {
 export class Sessions {
   private routes: Routes<Session> = new Map();
   private readonly keys = new Map<Session, string>();
+  /** Of services that are held here, as of the last beat. */
+  private readonly signIns = new Map<string, NameSignIn>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: SessionsParts) {}
@@ -36,9 +38,18 @@ export class Sessions {
     return (await this.parts.names.reservation(name))?.publicKey === publicKey;
   }
 
+  /** How users sign in at a service that is held here; undefined: it is no service, or it is not held here. */
+  signInOf(name: string): NameSignIn | undefined {
+    return this.routes.has(name) ? this.signIns.get(name) : undefined;
+  }
+
   /** False: it is not reserved for that key. */
   async hold(session: Session, name: string, publicKey: string): Promise<boolean> {
-    if (!(await this.isReserved(name, publicKey))) return false;
+    if (!isDnsName(name)) return false;
+    const reservation = await this.parts.names.reservation(name);
+    if (reservation?.publicKey !== publicKey) return false;
+    // Before it has a route: no request reaches a service without a sign-in.
+    this.knows(name, reservation);
     this.keys.set(session, publicKey);
     this.routes = withRoute(this.routes, name, { session, since: this.parts.now().toISOString() });
     this.parts.say('log', `${name} is held`);
@@ -89,6 +100,7 @@ export class Sessions {
   }
 
   private async beatAll(): Promise<void> {
+    this.forget();
     for (const name of [...this.routes.keys()]) {
       try {
         await this.expel(name);
@@ -99,9 +111,20 @@ export class Sessions {
     }
   }
 
+  /** A name that was a service stays one while it is held. */
+  private knows(name: string, { signIn }: NameReservation): void {
+    if (signIn !== undefined) this.signIns.set(name, signIn);
+  }
+
+  private forget(): void {
+    for (const name of this.signIns.keys()) if (!this.routes.has(name)) this.signIns.delete(name);
+  }
+
   /** Ends sessions whose key no longer has the reservation, because the cluster was deleted. */
   private async expel(name: string): Promise<void> {
-    const publicKey = (await this.parts.names.reservation(name))?.publicKey;
+    const reservation = await this.parts.names.reservation(name);
+    const publicKey = reservation?.publicKey;
+    if (reservation !== undefined) this.knows(name, reservation);
     for (const { session } of routesOf(this.routes, name)) {
       if (this.keys.get(session) === publicKey) continue;
       this.release(session, name);

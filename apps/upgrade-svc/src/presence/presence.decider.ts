@@ -9,6 +9,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import type { AddonFindings } from './addons.planner.js';
 import { ABSENT, evolve, keyOf, type EtcdProblem, type KnownPresence, type Presence } from './presence.evolve.js';
 import type { Findings, Match, Present, Stranger } from './presence.planner.js';
+import { findingsText, type ServiceFindings } from './services.planner.js';
 
 /** Findings of two lists in a row, and the contents of the last one. */
 export type RecordPresence = Command<
@@ -20,6 +21,8 @@ export type RecordPresence = Command<
     readonly addons?: AddonFindings | undefined;
     /** Problems of etcd; empty: none. Absent: etcd was not checked. */
     readonly etcd?: readonly EtcdProblem[] | undefined;
+    /** What Services ask for. Absent: they were not listed. */
+    readonly services?: ServiceFindings | undefined;
   }
 >;
 
@@ -37,6 +40,7 @@ type PresenceFact = Fact<
   | 'AddonRecovered'
   | 'EtcdDegraded'
   | 'EtcdRecovered'
+  | 'PublishedServicesFound'
 >;
 
 /** A node that has joined and is not leaving should have its Node object; a leaving node may lose it at any time. */
@@ -185,6 +189,19 @@ const etcdOf = (state: KnownPresence, { etcd }: RecordPresence['data']): readonl
     : [{ type: 'EtcdDegraded', data: { uid, problems: [...etcd] } }];
 };
 
+const servicesOf = (
+  { uid, services: known }: KnownPresence,
+  { services }: RecordPresence['data'],
+): readonly PresenceFact[] =>
+  services === undefined || findingsText(services) === known
+    ? nothing
+    : [
+        {
+          type: 'PublishedServicesFound',
+          data: { uid, services: [...services.services], refused: [...services.refused] },
+        },
+      ];
+
 /** Nodes that may be deleted now: their expiry is recorded, and they still have no machine. */
 export const deletable = (
   state: Presence,
@@ -213,5 +230,6 @@ export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
           ...strangersOf(state, data),
           ...addonsOf(state, data),
           ...etcdOf(state, data),
+          ...servicesOf(state, data),
         ],
 };

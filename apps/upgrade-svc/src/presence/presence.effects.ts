@@ -14,6 +14,8 @@ import { EtcdWatch } from './etcd.watch.js';
 import { deletable, presence } from './presence.decider.js';
 import type { EtcdProblem, Presence } from './presence.evolve.js';
 import { compare, NO_MEMORY, raisesContradiction, type Comparison, type Memory } from './presence.planner.js';
+import type { ServiceFindings } from './services.planner.js';
+import { ServicesWatch } from './services.watch.js';
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
@@ -56,6 +58,7 @@ interface Looked {
   memory: Memory;
   readonly addons: AddonWatch;
   readonly etcd: EtcdWatch;
+  readonly services: ServicesWatch;
   /** The last recorded findings; undefined: none yet, so the first list is always compared with the log. */
   recorded: string | undefined;
 }
@@ -64,6 +67,7 @@ interface Looked {
 interface BesideNodes {
   readonly addons: AddonFindings | undefined;
   readonly etcd: readonly EtcdProblem[] | undefined;
+  readonly services: ServiceFindings | undefined;
 }
 
 const fresh = (nextAtMs: number, nowMs: number): Looked => ({
@@ -73,6 +77,7 @@ const fresh = (nextAtMs: number, nowMs: number): Looked => ({
   memory: NO_MEMORY,
   addons: new AddonWatch(),
   etcd: new EtcdWatch(),
+  services: new ServicesWatch(),
   recorded: undefined,
 });
 
@@ -210,6 +215,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       const addons = await looked.addons.look({ api, listed, isSeldom });
       const controlPlanes = rows.flatMap(({ node, role }) => (role === 'control-plane' ? [node] : []));
       const etcd = await looked.etcd.look({ api, listed, controlPlanes });
+      const services = await looked.services.look(api);
       if (raisesQuestion || looked.addons.isSuspected || looked.etcd.isSuspected)
         looked.nextAtMs = Math.min(looked.nextAtMs, performance.now() + soonerMs(intervalMs, settingMs));
       if (contradicts)
@@ -217,7 +223,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
           looked.nextAtMs,
           performance.now() + Math.min(CONTRADICTION_CONFIRMED_MS, settingMs),
         );
-      const state = await this.record(looked, first, { ...comparison, addons, etcd });
+      const state = await this.record(looked, first, { ...comparison, addons, etcd, services });
       const expired = state === undefined ? [] : deletable(state, { uid: first.uid, ...comparison.confirmed });
       for (const name of expired) await deleteNode(api, name);
       this.count({ outcome: 'answered' });
@@ -235,9 +241,10 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   private async record(
     looked: Looked,
     { namespace, cluster, uid, because }: NodeRow,
-    { confirmed, seen, addons, etcd }: Comparison & BesideNodes,
+    { confirmed, seen, addons, etcd, services }: Comparison & BesideNodes,
   ): Promise<Presence | undefined> {
-    const findings = JSON.stringify([confirmed, seen.present.map(({ message: _words, ...present }) => present)]);
+    const present = seen.present.map(({ message: _words, ...node }) => node);
+    const findings = JSON.stringify([confirmed, present, services]);
     // A Node that is not Ready and has no machine is recorded with each list, so that a failed deletion is retried. A
     // contradiction is recorded until the rows show it: the agent may have changed its report twice since.
     const isOpen = confirmed.strangers.some(({ ready }) => !ready) || confirmed.contradicted.length > 0;
@@ -245,12 +252,13 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     if (isNothingNew) return undefined;
     // No event caused this finding; it refers to the latest event of one of the nodes.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
-    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen, addons, etcd } } as const;
+    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen, addons, etcd, services } } as const;
     const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;
     const { state } = outcome;
     looked.addons.areInstalled(state.status === 'absent' ? [] : [...state.addons]);
+    looked.services.areTaken(state.status !== 'absent' && state.isNamed ? state.declared : undefined);
     return state;
   }
 }

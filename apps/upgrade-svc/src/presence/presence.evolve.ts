@@ -6,6 +6,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { membersAfter, newMember, withMember, type Member as ClusterMember, type Members } from '@fairlead/domain';
+import { findingsText } from './services.planner.js';
 
 interface Member extends ClusterMember {
   /** null: the machine does not run yet. */
@@ -37,6 +38,12 @@ export interface KnownPresence {
   readonly addons: ReadonlySet<string>;
   /** As recorded. */
   readonly degraded: ReadonlySet<string>;
+  /** It has a name at the tunnel. */
+  readonly isNamed: boolean;
+  /** Names of services that its manifest declares. */
+  readonly declared: readonly string[];
+  /** What its Services ask for, as recorded; empty: nothing. */
+  readonly services: string;
   /** Keys of the etcd problems, as recorded. */
   readonly etcd: readonly string[];
   /** As recorded. */
@@ -63,6 +70,9 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): KnownPresenc
   members: {},
   addons: new Set(),
   degraded: new Set(),
+  isNamed: false,
+  declared: [],
+  services: '',
   etcd: [],
   missing: new Set(),
   strangers: new Set(),
@@ -161,6 +171,21 @@ const evolveAddons = (state: KnownPresence, event: StoredEvent): KnownPresence =
   }
 };
 
+const evolveServices = (state: KnownPresence, event: StoredEvent): KnownPresence => {
+  switch (event.type) {
+    case 'ClusterSpecChanged': {
+      const declared = event.data.spec.authentication?.oidc?.services?.map(({ name }) => name) ?? [];
+      return { ...state, declared };
+    }
+    case 'EndpointReserved':
+      return { ...state, isNamed: true };
+    case 'PublishedServicesFound':
+      return { ...state, services: findingsText(event.data) };
+    default:
+      return state;
+  }
+};
+
 const evolveNodes = (state: KnownPresence, event: StoredEvent): KnownPresence => {
   switch (event.type) {
     case 'NodeConditionsChanged':
@@ -188,7 +213,7 @@ const evolveNodes = (state: KnownPresence, event: StoredEvent): KnownPresence =>
       return { ...state, strangers: without(state.strangers, name), expired: without(state.expired, name) };
     }
     default:
-      return evolveAddons(evolveCluster(state, event), event);
+      return evolveServices(evolveAddons(evolveCluster(state, event), event), event);
   }
 };
 

@@ -9,6 +9,7 @@ import { KubernetesUser } from '../kubeconfig.limits.js';
 import { NodeMetadata } from '../manifest/pool.fields.js';
 import { ReturnedPods } from './drain.events.js';
 import { DnsName } from '../published.names.js';
+import { HeldService, PUBLISHED_SERVICES_MAX } from '../published.services.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -134,8 +135,13 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The control plane connects to the tunnel and holds the name of the API there, now and after every restart.',
-    data: z.strictObject({ uid, node, name: DnsName }),
+    doc: 'The control plane connects to the tunnel and holds the name of the API there, and those of published services, now and after every restart.',
+    data: z.strictObject({
+      uid,
+      node,
+      name: DnsName,
+      services: z.array(HeldService).max(PUBLISHED_SERVICES_MAX).optional().describe('Absent: none is published'),
+    }),
   }),
   EtcdSnapshotPlaced: defineEvent({
     version: 1,

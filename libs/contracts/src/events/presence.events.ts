@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
 import { NODE_CONDITIONS_MAX, NODE_MESSAGE_MAX, NODE_PRESSURES, NodeCondition } from '../node.conditions.js';
+import { FoundService, PUBLISHED_SERVICES_MAX, REFUSED_SERVICES_MAX, RefusedService } from '../published.services.js';
 import { NODE_OBJECT_NAME_MAX, NODE_UID_MAX, PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
@@ -98,6 +99,14 @@ export const presenceEvents = {
         )
         .min(1)
         .max(10),
+    }),
+  ),
+  PublishedServicesFound: fact(
+    'The Services of the cluster that ask to be published have changed: all that can be, and those that cannot be.',
+    z.strictObject({
+      uid,
+      services: z.array(FoundService).max(PUBLISHED_SERVICES_MAX),
+      refused: z.array(RefusedService).max(REFUSED_SERVICES_MAX),
     }),
   ),
   EtcdRecovered: fact('Nothing of what was wrong with etcd is left.', z.strictObject({ uid })),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ClusterUid, SecretRef } from '../ids.js';
 import { DnsName, Ed25519PublicKey, PUBLICATION_BLOCKS } from '../published.names.js';
+import { PublishedService, PUBLISHED_SERVICES_MAX } from '../published.services.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -43,6 +44,27 @@ export const publicationEvents = {
     writer: 'infra-svc',
     context: 'publication',
     doc: 'No control plane of the cluster holds the name any more.',
+    data: z.strictObject({ uid, name: DnsName }),
+  }),
+  ServicesPublished: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'publication',
+    doc: 'The names of these services of the cluster, and of no others, are for its key, with sign-in in front.',
+    data: z.strictObject({ uid, services: z.array(PublishedService).max(PUBLISHED_SERVICES_MAX) }),
+  }),
+  PublishedServiceAvailable: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'publication',
+    doc: 'A control plane of the cluster holds the name of a published service: browsers reach it.',
+    data: z.strictObject({ uid, name: DnsName }),
+  }),
+  PublishedServiceUnavailable: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'publication',
+    doc: 'No control plane of the cluster holds the name of a published service any more.',
     data: z.strictObject({ uid, name: DnsName }),
   }),
   EndpointReleased: defineEvent({

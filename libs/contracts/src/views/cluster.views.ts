@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { OnCreationFailure } from '../cluster-spec.js';
 import { PUBLICATION_BLOCKS } from '../published.names.js';
+import { PublishedServiceView } from '../published.services.js';
 import { IDENTITY_BLOCKS } from '../realm.js';
 import { VirtualAddressView } from './address.views.js';
 import { paged } from './list.views.js';
@@ -238,6 +239,10 @@ export const ClusterView = z
     conditions: z.array(ConditionView),
     virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
     addons: z.array(AddonView).optional().describe('Absent: the cluster was requested from an earlier release'),
+    services: z
+      .array(PublishedServiceView)
+      .optional()
+      .describe('Services of the cluster that ask to be published; absent: none does'),
     onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
     lease: LeaseView.optional().describe('Absent: it has no end'),
     progress: z

@@ -1,4 +1,4 @@
-import { timeMsOf, ExternalFailure } from '@fairlead/contracts';
+import { timeMsOf, ExternalFailure, PUBLISH_LABEL } from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import type {
@@ -12,6 +12,7 @@ import type {
   V1Node,
   V1PersistentVolumeClaim,
   V1Pod,
+  V1Service,
   V1PodDisruptionBudget,
   V1ValidatingWebhookConfiguration,
   V1VolumeAttachment,
@@ -31,6 +32,7 @@ import type {
   PodView,
   Program,
   ProgramEnd,
+  ServiceView,
   SigningRequest,
   WebhookView,
   TemplateView,
@@ -47,7 +49,7 @@ import { setNodeMetadata } from './node.metadata.js';
 import { deleteObjects, differences, placed } from './objects.js';
 import { releaseOutside } from './outside.resources.js';
 import { templateView } from './template.view.js';
-import { budgetView, daemonSetView, deploymentView, nodeView, podView } from './views.js';
+import { budgetView, daemonSetView, deploymentView, nodeView, podView, serviceView } from './views.js';
 import { webhookView } from './webhooks.js';
 
 const KUBE_SYSTEM = 'kube-system';
@@ -102,6 +104,14 @@ export class ClientNodeCluster implements ClusterApi {
 
   node(name: string): Promise<NodeView | undefined> {
     return this.client.read<V1Node, NodeView>(`read node ${name}`, `${NODES}/${encodeURIComponent(name)}`, nodeView);
+  }
+
+  publishedServices(): Promise<readonly ServiceView[]> {
+    const labelSelector = `${PUBLISH_LABEL}=true`;
+    return this.client.listAll<V1Service, ServiceView>(
+      { operation: 'list published services', path: '/api/v1/services', labelSelector },
+      serviceView,
+    );
   }
 
   pods(): Promise<readonly PodView[]> {

@@ -1,4 +1,4 @@
-import { NODE_CONDITIONS_MAX, NODE_PRESSURES, NodeCondition, timeMsOf } from '@fairlead/contracts';
+import { NODE_CONDITIONS_MAX, NODE_PRESSURES, NodeCondition, PUBLISH_ANNOTATIONS, timeMsOf } from '@fairlead/contracts';
 import { parseQuantity } from '../quantity.js';
 import type {
   V1DaemonSet,
@@ -8,9 +8,10 @@ import type {
   V1Pod,
   V1PodDisruptionBudget,
   V1PodTemplateSpec,
+  V1Service,
   V1Toleration,
 } from '@kubernetes/client-node';
-import type { BudgetView, NodeView, PodView, Resources, WorkloadView } from '../cluster.ports.js';
+import type { BudgetView, NodeView, PodView, Resources, ServiceView, WorkloadView } from '../cluster.ports.js';
 import { textOf, type Listed, type Plain } from '../plain.object.js';
 
 export const CORDONED_BY = 'fairlead.dev/cordoned-by';
@@ -53,6 +54,32 @@ const ownConditions = (all: readonly unknown[]): readonly NodeCondition[] =>
     })
     .toSorted((one, other) => (one.type < other.type ? -1 : 1))
     .slice(0, NODE_CONDITIONS_MAX);
+
+/** Longer than any that is valid, so that what is cut is not. */
+const ANNOTATION_KEPT_MAX = 4_096;
+const PORTS_MAX = 100;
+
+const publishAnnotations = (all: Readonly<Record<string, string>> | null | undefined): ServiceView['annotations'] =>
+  Object.fromEntries(
+    Object.entries(PUBLISH_ANNOTATIONS).flatMap(([field, name]) => {
+      const value = all?.[name];
+      return value === undefined ? [] : [[field, value.slice(0, ANNOTATION_KEPT_MAX)]];
+    }),
+  );
+
+export const serviceView = ({ metadata, spec }: Listed<V1Service>): ServiceView => ({
+  namespace: metadata.namespace ?? '',
+  name: metadata.name,
+  createdMs: timeMsOf(metadata.creationTimestamp ?? '') ?? 0,
+  type: textOf(spec?.type),
+  address: textOf(spec?.clusterIP),
+  ports: (spec?.ports ?? []).slice(0, PORTS_MAX).map(({ name, port, protocol }) => ({
+    name: textOf(name),
+    port: Number(port),
+    protocol: textOf(protocol ?? 'TCP'),
+  })),
+  annotations: publishAnnotations(metadata.annotations),
+});
 
 export const nodeView = ({ metadata, spec, status }: Listed<V1Node>): NodeView => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');

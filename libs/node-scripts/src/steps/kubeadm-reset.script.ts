@@ -152,7 +152,7 @@ if [ -e ${hostPath(NETWORK_PATHS.sshd)} ]; then
 fi`;
 
 const BALANCING = `
-for unit in ${[...BALANCER.units, ...ADDRESSES.units, TUNNEL_CLIENT.unit].join(' ')}; do
+for unit in ${[...BALANCER.units, ...ADDRESSES.units, TUNNEL_CLIENT.unit, TUNNEL_CLIENT.servicesUnit].join(' ')}; do
   if [ -e "$root/etc/systemd/system/$unit" ]; then
     changed=true
     quiet systemctl disable --now "$unit"
@@ -257,7 +257,7 @@ for folder in etc/kubernetes var/lib/etcd etc/fairlead/etcd etc/cni/net.d var/li
   if [ -n "$(find "$root/$folder" -mindepth 1 -print -quit 2>/dev/null)" ]; then remains "there are files in /$folder"; fi
 done
 if [ -z "$root" ]; then
-  for unit in kubelet.service fairlead-agent.service ${EXTERNAL_ETCD.unit} ${BALANCER.units.join(' ')} ${TUNNEL_CLIENT.unit}; do
+  for unit in kubelet.service fairlead-agent.service ${EXTERNAL_ETCD.unit} ${BALANCER.units.join(' ')} ${TUNNEL_CLIENT.unit} ${TUNNEL_CLIENT.servicesUnit}; do
     if systemctl is-active --quiet "$unit" 2>/dev/null; then remains "$unit runs"; fi
   done
   for container in $(tasks tasks); do remains "container $container runs"; done

@@ -142,4 +142,10 @@ export const PUBLISHED = {
   target: { host: '10.0.0.10', port: 6443 },
   tunnel: { host: 'tunnel.example.org', port: 2222, hostKey: 'ssh-ed25519 AAAAhostkey' },
   privateKey: '-----BEGIN OPENSSH PRIVATE KEY-----\nkey\n-----END OPENSSH PRIVATE KEY-----\n',
+  services: [],
 };
+
+export const PUBLISHED_SERVICES = [
+  { name: 'grafana.demo.example.org', target: { host: '10.96.0.20', port: 80 } },
+  { name: 'wiki.demo.example.org', target: { host: 'fd00::20', port: 8080 } },
+];

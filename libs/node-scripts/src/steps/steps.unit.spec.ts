@@ -11,7 +11,7 @@ import { authenticationConfig } from '../kubeadm/authentication.config.js';
 import { agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { haproxyConfig } from '../balancer/haproxy.config.js';
 import { haproxyUnit, keepalivedUnit } from '../balancer/balancer.units.js';
-import { tunnelUnit } from '../tunnel/tunnel.unit.js';
+import { servicesUnit, tunnelUnit } from '../tunnel/tunnel.unit.js';
 import { etcdUnit } from '../etcd/etcd.unit.js';
 import { balancerCheck, keepalivedConfig } from '../balancer/keepalived.config.js';
 import {
@@ -29,6 +29,7 @@ import {
   OLD_CLUSTER,
   PEERS,
   PUBLISHED,
+  PUBLISHED_SERVICES,
   SHARED,
   UID,
   WORKER,
@@ -166,7 +167,9 @@ it.each([
     }).script,
   ],
   ['publish-api.sh', renderStep('publish-api', PUBLISHED).script],
+  ['publish-api.services.sh', renderStep('publish-api', { ...PUBLISHED, services: PUBLISHED_SERVICES }).script],
   ['fairlead-tunnel.service', tunnelUnit(PUBLISHED)],
+  ['fairlead-tunnel-services.service', servicesUnit(PUBLISHED, PUBLISHED_SERVICES)],
   ['fairlead-tunnel.ipv6.service', tunnelUnit({ ...PUBLISHED, target: { host: 'fd00::11', port: 6443 } })],
   ['init.published.yaml', initConfig({ ...CLUSTER, publishedName: PUBLISHED.name }, schedulable(false))],
   ['init.external-etcd.yaml', initConfig(ETCD_CLUSTER, schedulable(false))],

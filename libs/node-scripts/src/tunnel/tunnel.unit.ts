@@ -4,6 +4,7 @@ export const TUNNEL_CLIENT = {
   key: '/etc/fairlead/tunnel/key',
   knownHosts: '/etc/fairlead/tunnel/known_hosts',
   unit: 'fairlead-tunnel.service',
+  servicesUnit: 'fairlead-tunnel-services.service',
 } as const;
 
 /** The name of the tunnel among known hosts, whatever its address is. */
@@ -23,9 +24,21 @@ export const knownHosts = ({ tunnel }: Pick<TunnelClient, 'tunnel'>): string => 
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
+export interface PublishedTarget {
+  /** The name that is held. */
+  readonly name: string;
+  /** Where the service answers in the cluster. */
+  readonly target: { readonly host: string; readonly port: number };
+}
+
+interface Unit extends Pick<TunnelClient, 'name' | 'port' | 'tunnel'> {
+  readonly what: string;
+  readonly held: readonly PublishedTarget[];
+}
+
 /** A lost connection is noticed after 30 seconds at both ends, and made again after two. */
-export const tunnelUnit = ({ name, port, target, tunnel }: TunnelClient): string => `[Unit]
-Description=Publishes the Kubernetes API of this cluster (Fairlead)
+const unitOf = ({ what, name, port, tunnel, held }: Unit): string => `[Unit]
+Description=Publishes ${what} of this cluster (Fairlead)
 After=network-online.target
 Wants=network-online.target
 StartLimitIntervalSec=0
@@ -37,7 +50,7 @@ ExecStart=/usr/bin/ssh -F none -N -T -i key -p ${tunnel.port} \\
   -o UserKnownHostsFile=known_hosts -o GlobalKnownHostsFile=none -o HostKeyAlias=${HOST_ALIAS} \\
   -o StrictHostKeyChecking=yes -o UpdateHostKeys=no -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes \\
   -o ExitOnForwardFailure=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3 \\
-  -R ${name}:${port}:${bracketed(target.host)}:${target.port} ${name}@${tunnel.host}
+${held.map((one) => `  -R ${one.name}:${port}:${bracketed(one.target.host)}:${one.target.port} \\\n`).join('')}  ${name}@${tunnel.host}
 Restart=always
 RestartSec=2
 CapabilityBoundingSet=
@@ -49,3 +62,10 @@ PrivateTmp=yes
 [Install]
 WantedBy=multi-user.target
 `;
+
+export const tunnelUnit = ({ target, ...client }: TunnelClient): string =>
+  unitOf({ ...client, what: 'the Kubernetes API', held: [{ name: client.name, target }] });
+
+/** A unit of its own: the API stays connected while services come and go. */
+export const servicesUnit = (client: TunnelClient, services: readonly PublishedTarget[]): string =>
+  unitOf({ ...client, what: 'services', held: services });

@@ -1,15 +1,18 @@
-import { HELD_NAMES_BUCKET, NameReservation, PUBLISHED_NAMES_BUCKET } from '@fairlead/contracts';
+import {
+  HELD_NAMES_BUCKET,
+  NAME_RESERVATION_LENGTH_MAX,
+  NameReservation,
+  PUBLISHED_NAMES_BUCKET,
+} from '@fairlead/contracts';
 import { parseJson } from '@fairlead/parsers';
 import { Kvm, type KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { TunnelNames } from '../../publication/publication.ports.js';
 
-const VALUE_LENGTH_MAX = 4_096;
-
 const reservationIn = async (bucket: KV, name: string) => {
   const entry = await bucket.get(name);
   if (entry === null || entry.operation !== 'PUT') return undefined;
-  const reservation = NameReservation.parse(parseJson(entry.string(), { lengthMax: VALUE_LENGTH_MAX }));
+  const reservation = NameReservation.parse(parseJson(entry.string(), { lengthMax: NAME_RESERVATION_LENGTH_MAX }));
   return { reservation, revision: entry.revision };
 };
 
@@ -32,6 +35,16 @@ export class NatsTunnelNames implements TunnelNames {
       if (others === undefined) throw error;
       return others.reservation;
     }
+  }
+
+  async keep(name: string, reservation: NameReservation): Promise<boolean> {
+    const bucket = await this.bucket(PUBLISHED_NAMES_BUCKET);
+    const found = await reservationIn(bucket, name);
+    const text = JSON.stringify(reservation);
+    if (found === undefined) return (await this.reserve(name, reservation)).uid === reservation.uid;
+    if (found.reservation.uid !== reservation.uid) return false;
+    if (JSON.stringify(found.reservation) !== text) await bucket.update(name, text, found.revision);
+    return true;
   }
 
   async isHeld(name: string): Promise<boolean> {

@@ -1,11 +1,17 @@
-import { HELD_NAMES_BUCKET, HeldName, NameReservation, PUBLISHED_NAMES_BUCKET } from '@fairlead/contracts';
+import {
+  HELD_NAMES_BUCKET,
+  HeldName,
+  NAME_RESERVATION_LENGTH_MAX,
+  NameReservation,
+  PUBLISHED_NAMES_BUCKET,
+} from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { Kvm, type KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type * as z from 'zod';
 import type { Names } from '../../routes/names.ports.js';
 
-const VALUE_LIMITS = { lengthMax: 4_096 };
+const VALUE_LIMITS = { lengthMax: NAME_RESERVATION_LENGTH_MAX };
 
 const valueOf = async <Value>(bucket: KV, name: string, schema: z.ZodType<Value>): Promise<Value | undefined> => {
   const entry = await bucket.get(name);

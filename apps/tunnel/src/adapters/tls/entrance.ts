@@ -18,6 +18,8 @@ const KEEPALIVE_AFTER_MS = 30_000;
 export interface EntranceParts {
   /** undefined: the name is not held. */
   readonly open: (name: string, origin: Origin) => Promise<Duplex | undefined>;
+  /** Ends TLS here for a published service that is held here; false: TLS ends at the cluster, or elsewhere. */
+  readonly terminate: (name: string, socket: Socket, read: Buffer) => boolean;
   readonly onRefused: (reason: string) => void;
   readonly say: (level: 'warn', message: string) => void;
   readonly limits: EntranceLimits;
@@ -70,6 +72,7 @@ const serve = async (socket: Socket, parts: EntranceParts): Promise<void> => {
   const hello = await helloOf(socket, parts);
   if (hello === undefined) return refuse(socket);
   const [name, bytes] = hello;
+  if (parts.terminate(name, socket, bytes)) return undefined;
   const origin = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 };
   const other = await parts.open(name, origin);
   if (other === undefined) {
@@ -82,7 +85,7 @@ const serve = async (socket: Socket, parts: EntranceParts): Promise<void> => {
   return undefined;
 };
 
-/** TLS connections, routed by the server name that they ask for. Nothing is decrypted. */
+/** TLS connections, routed by the server name that they ask for. Those to APIs of clusters are not decrypted. */
 export const entrance = (parts: EntranceParts): Server => {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     socket.setKeepAlive(true, KEEPALIVE_AFTER_MS);

@@ -1,10 +1,8 @@
-import { CheckedHttp, parseRanges } from '@fairlead/service-kit/http';
+import { CheckedHttp, type CheckedHttpOptions } from './checked.http.js';
 
 /** Time limit of one request to the issuer. */
 const TIME_LIMIT_MS = 5_000;
 const ANSWER_BYTES_MAX = 1_048_576;
-/** The administrator of the installation names the issuer, which may be in a private network. */
-const EVERYWHERE = parseRanges('0.0.0.0/0,::/0').ranges;
 /** Without a body. */
 const EMPTY: ReadonlySet<number> = new Set([204, 205, 304]);
 
@@ -24,8 +22,8 @@ const textOf = (body: unknown): string | undefined =>
   body === undefined || body === null ? undefined : body instanceof URLSearchParams ? body.toString() : String(body);
 
 /** A fetch of few, small and timely answers, which follows no redirect. Every other outcome is IssuerUnavailable. */
-export const issuerFetch = (ca: string | undefined): IssuerFetch => {
-  const http = new CheckedHttp({ allowed: EVERYWHERE, setting: 'OIDC_ISSUER' });
+export const issuerFetch = (ca: string | undefined, addresses: CheckedHttpOptions): IssuerFetch => {
+  const http = new CheckedHttp(addresses);
   return async (url, { method, headers, body, signal }) => {
     if (method !== 'GET' && method !== 'POST') throw new IssuerUnavailable(`${method} is not sent to an issuer`);
     const text = textOf(body);
