@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Duration, durationMs } from './durations.js';
-import { TIME_LENGTH_MAX } from './text.limits.js';
+import { ZonedTime } from './time.js';
 import { refuse, type Refusal } from './refusals.js';
 
 /** What to do with a cluster on a connection whose provider does not support reservations. */
@@ -28,13 +28,11 @@ export const ClusterLease = z
   .meta({ id: 'ClusterLease', description: 'The limited lifetime of a cluster' });
 export type ClusterLease = z.infer<typeof ClusterLease>;
 
-const moment = z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX);
-
 /** The form that users write. */
 export const ManifestLease = z
   .strictObject({
-    startsAt: moment.optional().describe('No machine is requested earlier. Left out: at once'),
-    endsAt: moment.describe('The cluster is gone by then: its deletion begins earlier by the grace period'),
+    startsAt: ZonedTime.optional().describe('No machine is requested earlier. Left out: at once'),
+    endsAt: ZonedTime.describe('The cluster is gone by then: its deletion begins earlier by the grace period'),
     gracePeriod: Duration.default(GRACE_PERIOD_DEFAULT).describe('How long before its end the cluster is deleted'),
     warnings: z
       .array(Duration)

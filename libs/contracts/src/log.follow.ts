@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { UNIX_SECONDS_MAX } from './time.js';
 
 /** The cursor that journalctl prints after its entries. */
 const JOURNAL_CURSOR = /^[A-Za-z0-9=;:_-]{1,400}$/;
@@ -8,7 +9,11 @@ const TEXT_LENGTH_MAX = 512 * 1_024;
 /** The position up to which a log has been read. */
 export const LogPosition = z.strictObject({
   cursor: z.string().regex(JOURNAL_CURSOR).nullable().describe('null: nothing was logged before'),
-  time: z.int().min(0).describe('When it was read, by the clock of the node, in seconds since 1970'),
+  time: z
+    .int()
+    .min(0)
+    .max(UNIX_SECONDS_MAX)
+    .describe('When it was read, by the clock of the node, in seconds since 1970'),
 });
 export type LogPosition = z.infer<typeof LogPosition>;
 

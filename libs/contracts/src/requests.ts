@@ -29,7 +29,8 @@ import { HostKey } from './own-hosts.js';
 import { Quota, QuotaChange } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
-import { TEXT_LENGTH_MAX, TIME_LENGTH_MAX } from './text.limits.js';
+import { TEXT_LENGTH_MAX } from './text.limits.js';
+import { ZonedTime, RequestTime } from './time.js';
 import { PROVIDER_ID_MAX } from './watch.js';
 
 /**
@@ -385,13 +386,9 @@ export const TokenRequest = z
   .strictObject({
     name: tokenName,
     roles: z.array(RoleGrant).min(1).max(100),
-    expiresAt: z.iso
-      .datetime()
-      .max(TIME_LENGTH_MAX)
-      .optional()
-      .describe(
-        `When the token ends, UTC: later than now, at most ${TOKEN_LIFETIME_MAX_DAYS} days. Absent: it does not end by itself. A token that ends makes only tokens that end no later`,
-      ),
+    expiresAt: RequestTime.optional().describe(
+      `When the token ends, UTC: later than now, at most ${TOKEN_LIFETIME_MAX_DAYS} days. Absent: it does not end by itself. A token that ends makes only tokens that end no later`,
+    ),
   })
   .meta({ id: 'TokenRequest', description: 'An API token to be made' });
 export type TokenRequest = z.infer<typeof TokenRequest>;
@@ -514,7 +511,7 @@ export type ReadQuery = z.infer<typeof ReadQuery>;
 /** A point in the log: a sequence, or a time. */
 const moment = z.preprocess(
   (given: unknown) => (typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given),
-  z.union([z.int().min(1).max(Number.MAX_SAFE_INTEGER), z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX)], {
+  z.union([z.int().min(1).max(Number.MAX_SAFE_INTEGER), ZonedTime], {
     error: 'must be a sequence of the log, or a time such as 2026-11-21T08:00:00Z',
   }),
 );
@@ -571,8 +568,8 @@ export const FleetQuery = ListQuery.extend({
 export type FleetQuery = z.infer<typeof FleetQuery>;
 
 export const ActivityQuery = z.strictObject({
-  from: z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX).optional().describe('Left out: from the first event'),
-  to: z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX).optional().describe('Left out: now'),
+  from: ZonedTime.optional().describe('Left out: from the first event'),
+  to: ZonedTime.optional().describe('Left out: now'),
   namespace: z.string().max(FILTER_LENGTH_MAX).optional().describe('Only events of clusters of this namespace'),
   cluster: z.string().max(FILTER_LENGTH_MAX).optional().describe('Only events of clusters of this name'),
 });

@@ -5,7 +5,7 @@ import { GATE_MANIFEST_LENGTH_MAX, GateManifest, JobManifest } from './gate.jobs
 import { NodeName, PoolName, UpgradeId } from './ids.js';
 import { limitedRecord } from './limited.record.js';
 import { NodeRole } from './machines.js';
-import { TIME_LENGTH_MAX } from './text.limits.js';
+import { RequestTime } from './time.js';
 
 const PERCENT = /^(100|[1-9]?\d)%$/;
 
@@ -140,7 +140,7 @@ const REQUESTED = {
   status: z.int().min(100).max(599),
   name: z.string().min(1).max(63),
   url: z.url().max(URL_LENGTH_MAX),
-  time: z.iso.datetime().max(TIME_LENGTH_MAX),
+  time: RequestTime,
   clock: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of the day from 00:00 to 23:59'),
   manifest: z.union([GateManifest, z.string().min(1).max(GATE_MANIFEST_LENGTH_MAX)]),
   byPool: (pool: ReturnType<typeof poolStrategy>) => limitedRecord(PoolName, pool, POOLS_MAX).default({}),

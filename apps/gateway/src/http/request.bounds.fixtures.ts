@@ -10,6 +10,8 @@ const checksOf = (schema: Schema): readonly string[] => {
 const has = (schema: Schema, ...checks: readonly string[]): boolean =>
   checksOf(schema).some((check) => checks.includes(check));
 
+/** Neither JavaScript nor PostgreSQL reads all times of this year alike. */
+const YEAR_ZERO = '0000-01-01T00:00:00Z';
 const TEXT = ['max_length', 'length_equals'];
 
 /** Whether a pattern matches texts of any length: it has a quantifier without an end, or no anchors. */
@@ -34,6 +36,7 @@ export const unboundedIn = (schema: Schema, at = '', seen: ReadonlySet<Schema> =
   if (seen.has(schema)) return [];
   const inside = (inner: Schema, path = at): readonly string[] => unboundedIn(inner, path, new Set([...seen, schema]));
   const fault = (kind: string, path = at): readonly string[] => [`${path}${path === '' ? '' : ' '}(${kind})`];
+  if (schema instanceof z.ZodISODateTime && schema.safeParse(YEAR_ZERO).success) return fault('time');
   if (schema instanceof z.ZodString || schema instanceof z.ZodStringFormat)
     return isBoundedText(schema) ? [] : fault('text');
   if (schema instanceof z.ZodNumber)

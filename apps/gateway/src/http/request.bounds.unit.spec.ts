@@ -1,4 +1,4 @@
-import { PROVIDER_SETTINGS } from '@fairlead/contracts';
+import { PROVIDER_SETTINGS, RequestTime, Time } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import * as z from 'zod';
@@ -42,7 +42,7 @@ describe('the schemas of requests', () => {
     expect(schemas.size).toBeGreaterThan(150);
   });
 
-  it('bound every text, number, list and map', () => {
+  it('bound every text, number, time, list and map', () => {
     const unbounded = [...schemas].flatMap(([place, schema]) =>
       unboundedIn(schema).map((field) => `${place}: ${field}`),
     );
@@ -70,7 +70,9 @@ describe('a schema', () => {
     ['a text of bounded length', z.string().max(3), []],
     ['a text whose bound is documentation', z.string().meta({ maxLength: 3 }), ['(text)']],
     ['one of some texts', z.enum(['a', 'b']), []],
-    ['a time, whose fraction may have any length', z.iso.datetime(), ['(text)']],
+    ['a time of any year', z.iso.datetime().max(35), ['(time)']],
+    ['a time, whose fraction may have any length', Time, ['(text)']],
+    ['a time of a request', RequestTime, []],
     ['a URL', z.url(), ['(text)']],
     ['a number', z.int().min(1), ['(number)']],
     ['a number between bounds', z.int().min(1).max(3), []],
