@@ -31,6 +31,7 @@ import { readStatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js'
 import { kubeadmConfigOf } from '../../apps/upgrade-svc/src/preflight/component.settings.js';
 import { etcdFactsOf, snapshotStatusOf } from '../../apps/upgrade-svc/src/etcd/etcd.answers.js';
 import { parseMessage } from '../../libs/event-sourcing/src/jetstream/message.text.js';
+import { DEPRECATED_METRIC, deprecatedApisIn } from '../../libs/kubernetes/src/cluster/deprecated.metrics.js';
 import { fieldsOfKubeconfig } from '../../libs/kubernetes/src/kubeconfig.document.js';
 import { parseResult } from '../../libs/node-scripts/src/shell/result.js';
 
@@ -158,6 +159,13 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: WORST_LINES,
     lengthMax: 32 * KIB,
     feed: (text) => new X509Certificate(`-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`),
+  },
+  {
+    file: 'libs/kubernetes/src/cluster/deprecated.metrics.ts',
+    what: 'the metrics of an API server',
+    shapes: { ...WORST_LINES, 'quotes without an end': (length) => 'a="\\'.repeat(length / 4) },
+    lengthMax: 4 * MIB,
+    feed: (labels) => deprecatedApisIn([`${DEPRECATED_METRIC}${labels}} 1`]),
   },
   {
     file: 'libs/node-scripts/src/shell/result.ts',

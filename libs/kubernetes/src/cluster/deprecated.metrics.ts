@@ -4,8 +4,9 @@ import type { DeprecatedApiView } from '../cluster.ports.js';
 export const DEPRECATED_METRIC = 'apiserver_requested_deprecated_apis{';
 const LINE = /^apiserver_requested_deprecated_apis\{([^}]*)\} (\S+)$/;
 
+/** Sticky: a search for the next label would take time in proportion to the square of the length. */
 const labelsOf = (text: string): ReadonlyMap<string, string> =>
-  new Map([...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [name, value]));
+  new Map([...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)",?/gy)].map(([, name = '', value = '']) => [name, value]));
 
 /** Parses lines that begin with the name of the gauge. */
 export const deprecatedApisIn = (lines: readonly string[]): readonly DeprecatedApiView[] =>
