@@ -79,7 +79,7 @@ describePublished('an API that is published through the tunnel (lab)', () => {
       const realm = await labRealm(system);
       const secret = system.labAccess.token;
       await system.call('PUT', '/ns/default/realms/company', { provider: 'keycloak', ...realm, clientSecret: secret });
-      expect((await published.apply({ publish: true }, { oidc: {} })).status).toBe(202);
+      expect((await published.apply({ publish: true }, { oidc: {} })).status).toBe(200);
       await system.until('demo', ({ type }) => type === 'IdentityReady', TIMEOUT_MS);
       const { file } = await published.kubeconfig();
       const manifest = join(system.environment.dataDir, 'service.yaml');
