@@ -13,7 +13,7 @@ import { upgradeReference } from './upgrades.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const STYLE = { singleQuote: true, printWidth: 120, trailingComma: 'all' };
-const json = (value) => format(JSON.stringify(value), { ...STYLE, parser: 'json' });
+const json = (value) => format(JSON.stringify(value), { ...STYLE, printWidth: 140, parser: 'json' });
 const markdown = (text) => format(text, { ...STYLE, parser: 'markdown' });
 /** Not padded: in tables with long cells, each column has the width that it needs. */
 const unpadded = (text) => format(text, { ...STYLE, parser: 'markdown', proseWrap: 'never' });

@@ -123,6 +123,16 @@ const seen = {
   deafTo: undefined as string | undefined,
 };
 
+/** Longer than a block that is reported, with the interval at which the event loop is checked. */
+const BUSY_MS = 4_000;
+
+const useProcessor = (ms: number): void => {
+  const { user } = process.cpuUsage();
+  const since = performance.now();
+  // On a busy machine the time passes without the processor; with other threads, the other way round.
+  while (performance.now() - since < ms || process.cpuUsage().user - user < ms * 1_000);
+};
+
 @Controller()
 class Effects {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
@@ -132,6 +142,7 @@ class Effects {
     seen.jobs.push(`${data.node}:${data.count}`);
     if (data.node === 'broken')
       throw new ExternalFailure({ operation: 'join', target: data.node, message: 'no route' });
+    if (data.node === 'busy') useProcessor(BUSY_MS);
     const fact: Said = { type: 'WorkerJoined', data: { uid, node: data.node as NodeName } };
     await this.handle(speaker, { namespace, cluster, context: 'bootstrap' }, { type: 'Say', data: fact }, cause);
   }
@@ -425,6 +436,23 @@ describe('a service on the kit', () => {
     stop.abort();
     await following;
     expect(nodes).toEqual(['w1', 'w2']);
+  }, 60_000);
+
+  it('records what was under way while its event loop was blocked', async () => {
+    await say('blocking', reached('busy'));
+    const store = service.get<EventStore>(EVENT_STORE);
+    await eventuallyPasses(
+      async () => {
+        const found = await store.read('evt.*.*.*.process-bootstrap-svc.>', 0);
+        expect(found.map(({ event }) => event)).toMatchObject([
+          {
+            type: 'EventLoopBlocked',
+            data: { service: 'bootstrap-svc', work: expect.arrayContaining(['Join of default/blocking']) },
+          },
+        ]);
+      },
+      { withinMs: 20_000 },
+    );
   }, 60_000);
 
   it('recovers without intervention when NATS and then PostgreSQL are killed and restarted', async () => {

@@ -82,7 +82,7 @@ describe('the reconciler of kubeconfigs', () => {
     expect(desired(NOW, initialized, asked('r1'))).toEqual(['IssueKubeconfig/r1']);
     expect(desired(NOW, initialized, asked('r1'), failed)).toEqual([]);
     expect(reactionsTo(initialized, asked('r1'))).toMatchObject([
-      { kind: 'job', type: 'IssueKubeconfig', data: { generation: UID, key: 'IssueKubeconfig/r1' } },
+      { kind: 'task', type: 'IssueKubeconfig', data: { generation: UID, key: 'IssueKubeconfig/r1' } },
     ]);
   });
 

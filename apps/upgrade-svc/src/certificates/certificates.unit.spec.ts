@@ -59,7 +59,7 @@ describe('certificates of a control plane', () => {
     const process = reconcilerProcess(certificatesReconciler);
     const events = [clusterRequested(), soon].map(stored);
     const state = events.reduce((before, event) => process.evolve(before, event) ?? before, process.initial);
-    expect(process.react(state, stored(soon))).toMatchObject([{ kind: 'job', type: STATE_FACTS }]);
+    expect(process.react(state, stored(soon))).toMatchObject([{ kind: 'task', type: STATE_FACTS }]);
     const later = [clusterRequested(), reported({ apiserver: inDays(91) })].map(stored);
     const waiting = later.reduce((before, event) => process.evolve(before, event) ?? before, process.initial);
     expect(process.react(waiting, stored(soon))).toMatchObject([{ kind: 'timer', dueAt: inDays(1) }]);
