@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Command } from 'commander';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { examplesOf, SHARED_HEADING, titleOf } from './command/command.js';
+import { examplesOf, SHARED_HEADING, sharedOptions, titleOf } from './command/command.js';
 import { Session } from './command/session.js';
 import { buildProgram } from './program.js';
 import { FakeGateway } from './spec/gateway.fixtures.js';
@@ -49,6 +49,17 @@ const wordsOf = (line: string): readonly string[] => {
 
 const fileOf = (word: string): string => join(folder, word.endsWith('.yaml') ? 'demo.yaml' : 'secret');
 
+/** The shared options, each with a value that its parser accepts. */
+const VALUES: Readonly<Record<string, string>> = {
+  '--namespace': 'team-a',
+  '--output': 'table',
+  '--context': 'other',
+  '--server': 'http://127.0.0.1:1',
+  '--token-file': 'token',
+  '--ca-file': 'ca.pem',
+  '--data': 'data',
+};
+
 type Getter = 'namespace' | 'namespaceOption' | 'api';
 
 /** The properties of the session that a command reads when its examples run against a fake server. */
@@ -88,21 +99,35 @@ describe('a shared option', () => {
     },
   );
 
-  it.each(leaves.filter((leaf) => !takes(leaf, '--namespace')).map((leaf) => ({ title: titleOf(leaf), leaf })))(
-    'is refused before and after a command that does not use it: $title',
-    async ({ leaf, title }) => {
+  const unused = leaves.flatMap((leaf) =>
+    Object.keys(VALUES)
+      .filter((option) => !takes(leaf, option))
+      .map((option) => ({ title: titleOf(leaf), leaf, option })),
+  );
+
+  it('has a value here, each of them', () => {
+    expect(Object.keys(VALUES).toSorted()).toEqual(
+      sharedOptions('server')
+        .map(({ long }) => long)
+        .toSorted(),
+    );
+  });
+
+  it.each(unused)(
+    'is refused before and after a command that does not use it: $title $option',
+    async ({ leaf, title, option }) => {
       const words = title.split(' ').slice(1);
       const operands = leaf.registeredArguments
         .filter(({ required }) => required)
         .map(({ argChoices }) => argChoices?.[0] ?? 'x');
+      const given = [option, VALUES[option] ?? ''];
       for (const args of [
-        [...words, ...operands, '--namespace', 'team-a'],
-        ['--namespace', 'team-a', ...words, ...operands],
+        [...words, ...operands, ...given],
+        [...given, ...words, ...operands],
       ]) {
         const { code, stderr } = await run(args);
         const missing = leaf.options.some(({ mandatory }) => mandatory) && /required option/.test(stderr);
-        if (!missing)
-          expect([code, stderr]).toEqual([2, expect.stringContaining(`"${title}" does not use --namespace`)]);
+        if (!missing) expect([code, stderr]).toEqual([2, expect.stringContaining(`"${title}" does not use ${option}`)]);
       }
     },
   );
