@@ -79,7 +79,7 @@ export const publicationAfter = (before: Publication, event: StoredEvent): Publi
     }
     case 'EndpointReserved': {
       const { uid: _uid, ...reserved } = event.data;
-      return { reserved };
+      return { ...(before.found === undefined ? {} : { found: before.found }), reserved };
     }
     case 'EndpointAvailable':
     case 'EndpointUnavailable':

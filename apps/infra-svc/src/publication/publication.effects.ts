@@ -20,6 +20,7 @@ const POLICY: Partial<TaskPolicy> = {
 };
 
 const BLOCKED_AGAIN_MS = 10_000;
+const BUSY_AGAIN_MS = 1_000;
 /** With the lifetime of what a tunnel says, and the time in which it notices a cut wire, far less than two minutes. */
 export const POLL_INTERVAL_MS = 5_000;
 
@@ -83,9 +84,11 @@ export class PublicationEffects {
     const wanted = stage === 'accepted' ? publishableServices(publication, client) : recorded;
     const names = new Set<string>(wanted.map(({ fqdn }) => fqdn));
     for (const { fqdn } of recorded) if (!names.has(fqdn)) await this.names.release(fqdn, uid);
-    await task.record({ type: 'RecordServices', data: { uid, services: [...wanted] } });
-    if (client === undefined) return;
-    for (const service of wanted) {
+    const after = await task.record({ type: 'RecordServices', data: { uid, services: [...wanted] } });
+    if (client === undefined || after.stage === 'absent') return;
+    // Nothing would free the name of a service that was not recorded because the cluster is deleted meanwhile.
+    const published = new Set(after.publication.services?.map(({ fqdn }) => fqdn));
+    for (const service of wanted.filter(({ fqdn }) => published.has(fqdn))) {
       const name = service.fqdn;
       const isOwn = await this.names.keep(name, { uid, publicKey, signIn: signInOf(service, client, port) });
       const isAvailable = isOwn && (await this.names.isHeld(name));
@@ -95,8 +98,11 @@ export class PublicationEffects {
 
   /** The name first: when the key is destroyed, no client connects with it. */
   @OnTask(RELEASE_ENDPOINT, POLICY)
-  async release(task: PublicationTask): Promise<void> {
+  async release(task: PublicationTask): Promise<RequeueAfter | undefined> {
     const { uid, publication } = presentOf(task);
+    const others = await task.othersAtWork();
+    if (others.some((key) => key === RESERVE_ENDPOINT || key === FOLLOW_ENDPOINT))
+      return task.requeueAfter(BUSY_AGAIN_MS, 'its names are being reserved');
     const name =
       publication.reserved?.name ??
       (this.settings === undefined ? undefined : apiNameOf(task.cluster, this.settings.domain));
@@ -105,6 +111,7 @@ export class PublicationEffects {
     await this.secrets.delete(tunnelKeyRef(uid));
     await this.secrets.destroyKey(uid);
     await task.record({ type: 'RecordRelease', data: { uid, ...(name === undefined ? {} : { name }) } });
+    return undefined;
   }
 
   /** One for each cluster, made once. What is sealed counts: another replica may have written it at the same time. */
