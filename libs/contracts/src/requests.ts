@@ -29,8 +29,8 @@ import { HostKey } from './own-hosts.js';
 import { Quota, QuotaChange } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
-import { TEXT_LENGTH_MAX } from './text.limits.js';
-import { ZonedTime, RequestTime } from './time.js';
+import { TEXT_LENGTH_MAX, TIME_LENGTH_MAX } from './text.limits.js';
+import { ZonedTime } from './time.js';
 import { PROVIDER_ID_MAX } from './watch.js';
 
 /**
@@ -386,9 +386,13 @@ export const TokenRequest = z
   .strictObject({
     name: tokenName,
     roles: z.array(RoleGrant).min(1).max(100),
-    expiresAt: RequestTime.optional().describe(
-      `When the token ends, UTC: later than now, at most ${TOKEN_LIFETIME_MAX_DAYS} days. Absent: it does not end by itself. A token that ends makes only tokens that end no later`,
-    ),
+    expiresAt: z.iso
+      .datetime()
+      .max(TIME_LENGTH_MAX)
+      .optional()
+      .describe(
+        `When the token ends, UTC: later than now, at most ${TOKEN_LIFETIME_MAX_DAYS} days. Absent: it does not end by itself. A token that ends makes only tokens that end no later`,
+      ),
   })
   .meta({ id: 'TokenRequest', description: 'An API token to be made' });
 export type TokenRequest = z.infer<typeof TokenRequest>;

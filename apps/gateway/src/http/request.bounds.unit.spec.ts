@@ -29,6 +29,7 @@ const CHECKED_ELSEWHERE: Readonly<Record<string, string>> = {
   'ManifestHttp.put 2: status': 'read-only: ignored',
   'TemplatesHttp.put 2: metadata.creationTimestamp': 'read-only: ignored',
   'TemplatesHttp.put 2: status': 'read-only: ignored',
+  'TokensHttp.create 0: expiresAt': 'refused with a code of its own: past, or after the longest lifetime',
   'UpgradesHttp.request 1: strategy.gates[].manifest{}': 'gateJobOf bounds its size, depth and values',
 };
 
