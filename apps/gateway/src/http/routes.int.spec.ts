@@ -46,6 +46,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
 const QUERIES: Readonly<Record<string, string>> = {
   listClusterChanges: '?from=1',
   getBootstrapData: '?server=https://fairlead.example.org',
+  getFleetCauses: '?operation=create',
 };
 
 /** Places of routes, each of something that there is. */
