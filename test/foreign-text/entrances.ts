@@ -335,6 +335,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'libs/embedded/src/credentials/authority.store.ts': 'files of the data folder',
   'libs/embedded/src/credentials/claims.ts': 'parseJson, of claims that NATS has accepted',
   'libs/kubernetes/src/cluster/eviction.ts': 'parseJson of at most 64 KiB',
+  'libs/kubernetes/src/cluster/client-node.cluster.ts': 'parseJson of at most 64 KiB: the Status of an API server',
   'libs/kubernetes/src/kubernetes.client.ts': 'pages of API servers, with specs of their own',
   'libs/mirror/src/bundle.ts': 'archives whose SHA-256 or signature is known, read as a stream',
   'libs/parsers/src/': 'the parsers',

@@ -11,31 +11,30 @@ const section = (name: string, entries: Readonly<Record<string, unknown>>): stri
   return [`[${name}]`, ...given.map(([key, value]) => `${key}="${escaped(value)}"`), ''].join('\n');
 };
 
-/** The data of the Secret that the controller and the storage driver of a cloud read. */
-export const cloudConfigOf = (
-  provider: CloudController,
-  { region, settings, secret }: CloudConnection,
-): Readonly<Record<string, string>> => {
-  switch (provider) {
-    case 'openstack': {
-      const global = {
-        'auth-url': settings['authUrl'],
-        'application-credential-id': settings['applicationCredential'],
-        'application-credential-secret': secret,
-        region,
-      };
-      return { 'cloud.conf': section('Global', global) };
-    }
-    case 'aws':
-      // Without a key, the controller has what the role of its instance permits.
-      return {
-        'cloud.conf': section('Global', {}),
-        ...(secret === undefined ? {} : { key_id: String(settings['accessKeyId'] ?? ''), access_key: secret }),
-      };
-    case 'lab':
-      return { 'cloud.conf': section('Global', { endpoint: settings['endpoint'], token: secret, region }) };
-  }
+type Config = Readonly<Record<string, string>>;
+
+const CONFIG: Readonly<Record<CloudController, (connection: CloudConnection) => Config>> = {
+  openstack: ({ region, settings, secret }) => ({
+    'cloud.conf': section('Global', {
+      'auth-url': settings['authUrl'],
+      'application-credential-id': settings['applicationCredential'],
+      'application-credential-secret': secret,
+      region,
+    }),
+  }),
+  // Without a key, the controller has what the role of its instance permits.
+  aws: ({ settings, secret }) => ({
+    'cloud.conf': section('Global', {}),
+    ...(secret === undefined ? {} : { key_id: String(settings['accessKeyId'] ?? ''), access_key: secret }),
+  }),
+  lab: ({ region, settings, secret }) => ({
+    'cloud.conf': section('Global', { endpoint: settings['endpoint'], token: secret, region }),
+  }),
 };
+
+/** The data of the Secret that the controller and the storage driver of a cloud read. */
+export const cloudConfigOf = (provider: CloudController, connection: CloudConnection): Config =>
+  CONFIG[provider](connection);
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 
@@ -84,7 +83,7 @@ export const cloudValuesOf = (provider: CloudController, addon: string, cluster:
   (addon === CLOUD_ADDONS.controller ? CONTROLLER : STORAGE)[provider](cluster);
 
 /** What no message may contain: the configuration, and the credential in both of its forms. */
-export const cloudTextsOf = (
-  config: Readonly<Record<string, string>>,
-  { secret }: CloudConnection,
-): readonly string[] => [...Object.values(config), ...(secret === undefined ? [] : [secret, escaped(secret)])];
+export const cloudTextsOf = (config: Config, { secret }: CloudConnection): readonly string[] => [
+  ...Object.values(config),
+  ...(secret === undefined ? [] : [secret, escaped(secret)]),
+];

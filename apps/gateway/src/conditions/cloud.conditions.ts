@@ -6,12 +6,12 @@ export const cloudController: Read = (facts) => {
   const { cloud, addons, createdAt, marks } = facts;
   const since = marks.machines ?? createdAt;
   if (cloud?.declared !== true)
-    return found({
+    return {
       status: 'False',
       reason: 'Unsupported',
       message: `the provider ${cloud?.provider ?? ''} has no cloud controller: services of type LoadBalancer get no address from it, and claims no volume`,
-      since,
-    });
+      lastTransitionTime: since,
+    };
   const controller = addons?.releases?.find(({ name }) => name === CLOUD_ADDONS.controller);
   if (controller?.phase === 'Deployed') return holds(controller.since);
   if (controller?.phase === 'Failed')

@@ -60,6 +60,12 @@ const holdingApi = (...minutes: readonly number[]): Partial<ConditionFacts> => (
   },
 });
 
+const CLOUD = { provider: 'lab', declared: true };
+const FAILED_CONTROLLER = {
+  ...{ name: 'cloud-controller', version: '1.0.0', revision: 1 },
+  ...{ phase: 'Failed' as const, since: MADE, message: 'no chart' },
+};
+
 const TABLE: readonly Row[] = [
   row('is being deleted', { phase: 'Deleting' }, ['Deleting', 'Deleting', 'Ready']),
   row('is paused', { pause: { reason: 'why', since: minutesAgo(60) } }, ['Paused', 'ClusterPaused', 'Paused']),
@@ -181,6 +187,11 @@ const TABLE: readonly Row[] = [
     { addons: { addons: [{ ...ADDON, phase: 'Failed', message: 'the export is refused' }] } },
     ['Degraded', 'AddonsFailed', 'AddonsHealthy'],
   ),
+  row('has a cloud controller that failed', { cloud: CLOUD, addons: { addons: [], releases: [FAILED_CONTROLLER] } }, [
+    'Degraded',
+    'CloudControllerFailed',
+    'CloudController',
+  ]),
   row('has roles that Kubernetes did not take', { unapplied: { roles: { since: MADE, message: '403' } } }, [
     'Degraded',
     'DeclaredStateNotApplied',
@@ -421,6 +432,7 @@ describe('the state of a cluster', () => {
       identity: identity(),
       ...holdingApi(9),
       ...publication(),
+      cloud: CLOUD,
       ...waits,
     };
     expect(read(all).map(({ type }) => type)).toEqual(CONDITION_TYPES);

@@ -12,6 +12,8 @@ const LIMIT_MS = 600_000;
 const seeds = Array.from({ length: SEEDS }, (_, index) => SEED_FIRST + index);
 /** Who holds a name is looked at again and again. */
 const STEPS_MAX = 2_000;
+/** Enough for a cluster of one control plane and its services. */
+const SERVICES_STEPS_MAX = 400;
 const NAME = 'api.demo.example.org';
 
 const declared: Fact = {
@@ -120,10 +122,10 @@ describe(`over ${SEEDS} seeds of twin deliveries, disorder and crashes`, () => {
         await simulation.say(ownNamespaceStream, realm('company'));
         await simulation.say(requestStream, withRealm);
         await simulation.say(rolloutStream, found('grafana', 'wiki'));
-        await simulation.run(simulation.below(STEPS_MAX));
+        await simulation.run(simulation.below(SERVICES_STEPS_MAX));
         await simulation.say(rolloutStream, found('wiki'));
         simulation.troubles = CALM;
-        for (let round = 0; round < 3; round += 1) await simulation.run(STEPS_MAX);
+        for (let round = 0; round < 3; round += 1) await simulation.run(SERVICES_STEPS_MAX);
         expect([seed, servicesOf(simulation)]).toEqual([seed, [[WIKI], [`${CLIENT}.wiki`]]]);
         await simulation.say(requestStream, { type: 'ClusterDeletionRequested', data: { uid: UID } });
         await simulation.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid: UID } });

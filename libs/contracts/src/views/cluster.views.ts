@@ -132,7 +132,6 @@ export const CONDITION_REASONS = [
   ...PUBLICATION_BLOCKS,
   'EndpointUnavailable',
   'CloudControllerFailed',
-  'Unsupported',
   'ConnectionUnverified',
   'ConnectionBusy',
   'EventsQuarantined',
