@@ -166,11 +166,15 @@ inBrowser("the operator's page", () => {
       const editor = page.getByLabel('Manifest', { exact: true });
       await editor.fill(`${MANIFEST}  firewall: { scope: api }\n`);
       await seen('The Kubernetes API is open to its nodes, its pods and Fairlead.');
-      await page.locator('textarea[name="spec.firewall.api"]').fill('192.0.2.0/24');
+      const field = page.locator('textarea[name="spec.firewall.api"]');
+      // What few need is folded away.
+      const folded = page.locator('details.form-group:not([open]) > summary').first();
+      while (!(await field.isVisible())) await folded.click();
+      await field.fill('192.0.2.0/24');
       await page.keyboard.press('Tab');
       await seen('The Kubernetes API is open to its nodes, its pods, Fairlead and 192.0.2.0/24.');
       await seen(/^Who may connect to the Kubernetes API on control planes/);
-      await page.locator('textarea[name="spec.firewall.api"]').fill('everyone');
+      await field.fill('everyone');
       await page.keyboard.press('Tab');
       await seen('The Kubernetes API is open to everyone.');
       expect(await editor.textContent()).toContain('api: everyone');
