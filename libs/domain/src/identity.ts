@@ -102,7 +102,7 @@ export const isIdentityAwaited = (identity: ClusterIdentity, selection: RealmSel
 const servicesText = (services: readonly RealmService[] = []): string =>
   services.map(({ name, url }) => `${name} ${url}`).join();
 
-export const sameServices = (one?: readonly RealmService[], other?: readonly RealmService[]): boolean =>
+const sameServices = (one?: readonly RealmService[], other?: readonly RealmService[]): boolean =>
   servicesText(one) === servicesText(other);
 
 /** Whether the realm has everything that is selected: also the services, for which no machine waits. */

@@ -1,5 +1,5 @@
 import type { ClusterUid, EventData, Fact, RealmClient, RealmName } from '@fairlead/contracts';
-import { sameServices } from '@fairlead/domain';
+import { isIdentityCurrent } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { ABSENT, evolve, type Identity, type PresentIdentity } from './identity.state.js';
 
@@ -17,11 +17,8 @@ export const sameClient = (one: RealmClient | undefined, other: RealmClient): bo
   one !== undefined && JSON.stringify(one) === JSON.stringify(other);
 
 /** A task that began before the manifest changed must not request again what the manifest asked for then. */
-const isSelected = ({ selection }: PresentIdentity, client: RealmClient): boolean =>
-  selection !== null &&
-  (selection.realm === null || selection.realm === client.realm) &&
-  selection.groupsClaim === client.groupsClaim &&
-  sameServices(selection.services, client.services);
+const isSelected = ({ selection }: PresentIdentity, ready: RealmClient): boolean =>
+  selection !== null && isIdentityCurrent({ held: {}, ready }, selection);
 
 const decide = (state: Identity, command: IdentityCommand): readonly IdentityFact[] => {
   if (state.stage === 'absent' || state.uid !== command.data.uid) return nothing;

@@ -14,13 +14,14 @@ export const CLIENT = 'kube-default.demo';
 const CLAIMS = { usernameClaim: 'sub', usernamePrefix: 'oidc:', groupsClaim: 'groups', groupsPrefix: 'oidc:' };
 
 /** null: users do not sign in with OpenID Connect. */
-export const declared = (oidc: Partial<DeclaredOidc> | null, revision = 1): Fact => ({
+export const declared = (oidc: Partial<DeclaredOidc> | null, revision = 1, others: object = {}): Fact => ({
   type: 'ClusterSpecChanged',
   data: {
     uid: UID,
     revision,
     spec: {
       ...declaredOf(clusterSpec()),
+      ...others,
       ...(oidc === null ? {} : { authentication: { oidc: { ...CLAIMS, ...oidc } } }),
     },
   },

@@ -1,16 +1,16 @@
 import {
-  declaredOf,
   NameReservation,
   realmSecretRef,
   REALM_SECRETS_OWNER,
+  type DeclaredOidc,
   type EventData,
   type Fact,
 } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { clusterSpec, requested, UID } from '../../test/fixtures.js';
+import { requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, ownNamespaceStream, requestStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
-import { CLIENT, realm } from '../identity/identity.fixtures.js';
+import { CLIENT, declared as declaredWith, realm } from '../identity/identity.fixtures.js';
 
 type Found = EventData<'PublishedServicesFound'>['services'][number];
 
@@ -34,21 +34,10 @@ const WIKI: Found = {
   port: 8080,
   groups: ['/team-a'],
 };
-const CLAIMS = { usernameClaim: 'sub', usernamePrefix: 'oidc:', groupsClaim: 'groups', groupsPrefix: 'oidc:' };
 const HOST = 'grafana.demo.example.org';
 
-const declared = (oidc: object | null, revision = 1): Fact => ({
-  type: 'ClusterSpecChanged',
-  data: {
-    uid: UID,
-    revision,
-    spec: {
-      ...declaredOf(clusterSpec()),
-      endpoint: { publish: true },
-      ...(oidc === null ? {} : { authentication: { oidc: { ...CLAIMS, ...oidc } } }),
-    },
-  },
-});
+const declared = (oidc: Partial<DeclaredOidc> | null, revision = 1): Fact =>
+  declaredWith(oidc, revision, { endpoint: { publish: true } });
 
 describe('the services of a cluster that ask to be published', () => {
   let story: Story;
