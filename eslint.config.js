@@ -1,3 +1,4 @@
+import regexp from 'eslint-plugin-regexp';
 import { readdirSync } from 'node:fs';
 import tseslint from 'typescript-eslint';
 import { foreignText, OWN_DATA } from './tools/lint/foreign.text.mjs';
@@ -186,6 +187,16 @@ export default tseslint.config(
     ignores: [...SPECS, 'libs/testing/**', ...Object.keys(OWN_DATA).map((at) => (at.endsWith('/') ? `${at}**` : at))],
     plugins: { fairlead: { rules: { 'foreign-text': foreignText } } },
     rules: { 'fairlead/foreign-text': 'error' },
+  },
+  {
+    // A text from outside may be the worst one: no expression takes more than linear time.
+    files: ['apps/*/src/**/*.ts', 'apps/*/src/**/*.tsx', 'libs/*/src/**/*.ts'],
+    ignores: SPECS,
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
+    },
   },
   { files: PURE_FILES, ignores: [...SPECS, ...NOT_PURE_YET], rules: pureImports },
   {

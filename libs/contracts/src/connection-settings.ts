@@ -285,7 +285,7 @@ export const adoptionFault = (connection: {
 export const isProvider = (provider: string): provider is ProviderName => Object.hasOwn(PROVIDER_SETTINGS, provider);
 
 const USER_IN_URL = /^[a-z][a-z0-9+.-]*:[/\\]*[^/\\?#\s]*@/i;
-const PASSWORD_BEFORE_HOST = /^[^\s/@]+:[^\s/@]*@/;
+const PASSWORD_BEFORE_HOST = /^[^\s/@][^\s/@:]*:[^\s/@]*@/;
 const QUERY_IN_URL = /^[a-z][a-z0-9+.-]*:\/\/[^?#]*[?#]/i;
 const PRIVATE_KEY = /-----BEGIN/;
 

@@ -50,11 +50,11 @@ export const SHARED_IMAGES = {
 export const OFFICIAL_RELEASES = 'https://dl.k8s.io';
 const OFFICIAL_CNI_PLUGINS = 'https://github.com/containernetworking/plugins/releases/download';
 
-export const isOfficial = (location: string): boolean => location.replace(/\/+$/, '') === OFFICIAL_RELEASES;
+export const isOfficial = (location: string): boolean => location.replace(/(?<!\/)\/+$/, '') === OFFICIAL_RELEASES;
 
 /** The location of a path of the mirror at this URL or folder. Only the official site keeps some files elsewhere. */
 export const mirrorLocation = (location: string, path: string): string => {
-  const base = location.replace(/\/+$/, '');
+  const base = location.replace(/(?<!\/)\/+$/, '');
   if (isOfficial(location) && path.startsWith('cni-plugins/'))
     return `${OFFICIAL_CNI_PLUGINS}/${path.slice('cni-plugins/'.length)}`;
   return `${base}/${path}`;

@@ -117,7 +117,7 @@ export async function* readTar(archive: Bytes): AsyncGenerator<TarMember, void, 
     const type = typeOf(flag);
     const content = reader.content(read.size);
     if (type !== undefined) {
-      const path = (longPath ?? read.path).replace(/^\.\//, '').replace(/\/+$/, '');
+      const path = (longPath ?? read.path).replace(/^\.\//, '').replace(/(?<!\/)\/+$/, '');
       const entry = { path, type, mode: read.mode, size: read.size, target: longTarget ?? read.target };
       yield { entry, content };
     }

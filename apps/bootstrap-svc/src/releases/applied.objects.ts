@@ -13,7 +13,7 @@ const refOf = ({ apiVersion, kind, metadata: { name, namespace } }: Manifest): O
 });
 
 const keyOf = ({ apiVersion, kind, metadata }: ObjectRef): string =>
-  `${apiVersion.replace(/\/?v[^/]*$/u, '')} ${kind} ${metadata.namespace ?? ''} ${metadata.name}`;
+  `${apiVersion.replace(/(?:^|\/)v[^/]*$/u, '')} ${kind} ${metadata.namespace ?? ''} ${metadata.name}`;
 
 const inventoryName = (name: string): string => `fairlead-addon-${name}`;
 

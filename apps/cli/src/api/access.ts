@@ -89,7 +89,7 @@ export const addressOf = (text: string): string => {
       help: 'Give one like http://127.0.0.1:7080.',
     });
   }
-  return url.href.replace(/\/+$/, '');
+  return url.href.replace(/(?<!\/)\/+$/, '');
 };
 
 const caFileOf = (options: AccessOptions, env: Io['env'], context: ChosenContext | undefined): string | undefined => {

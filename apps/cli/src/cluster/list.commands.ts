@@ -85,7 +85,7 @@ const watchList = async (session: Session, options: ListOptions): Promise<never>
 const AGAIN_MS = 2_000;
 
 /** A row in which only the age has changed is not printed again. */
-const ageless = (line: string): string => line.replaceAll(/\s+(\d+(\.\d+)?(d|h|m|s))+(?=\s)/g, ' ');
+const ageless = (line: string): string => line.replaceAll(/(?<!\s)\s+(\d+(\.\d+)?(d|h|m|s))+(?=\s)/g, ' ');
 
 interface Listed {
   readonly clusters: readonly ClusterView[];

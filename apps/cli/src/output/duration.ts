@@ -16,7 +16,7 @@ export const formatDuration = (durationMs: number): string => {
 const two = (value: number): string => String(value).padStart(2, '0');
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
-const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
+const PART = /(\d{1,15}(?:\.\d{1,15})?)(ms|s|m|h|d)/g;
 
 /** Parses `90s`, `10m`, `1h30m`, `250ms` to milliseconds; undefined for other texts. */
 export const parseDuration = (text: string): number | undefined => {

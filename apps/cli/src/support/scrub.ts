@@ -4,7 +4,7 @@ export const REMOVED = '[removed]';
 /** Secrets that are recognized by their form, wherever they stand. Every repetition is bounded: a log may be one line without a space. */
 const FORMS: readonly (readonly [form: RegExp, replacement: string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, REMOVED],
-  [/-----BEGIN [A-Z ]*(?:NKEY SEED|NATS USER JWT)-----[\s\S]*?(?:-{3,}END [A-Z ]*-{3,}|$)/g, REMOVED],
+  [/-----BEGIN [A-Z ]*(?:NKEY SEED|NATS USER JWT)-----[\s\S]*?(?:---END [A-Z ]*-{3,}|$)/g, REMOVED],
   [/\bf[a-z]{1,3}_[0-9a-f]{12,16}_[\w-]{43}/g, REMOVED],
   [/(?<![\w-])eyJ[\w-]{8,4096}\.[\w-]{8,}(?:\.[\w-]*)?/g, REMOVED],
   [/\bS[UAOCN][A-Z2-7]{56}\b/g, REMOVED],

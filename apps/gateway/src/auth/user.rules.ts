@@ -32,7 +32,7 @@ const grantOf = (text: string): RoleGrant | undefined => {
   return rest.length === 0 ? RoleGrant.safeParse({ namespace, role }).data : undefined;
 };
 
-const RULE = /^(\S.*?)\s+(\S+)$/;
+const RULE = /^(\S(?:.*\S)?)\s+(\S+)$/;
 
 const groupRolesOf = (rule: string): GroupRoles | undefined => {
   const [, group = '', given = ''] = RULE.exec(rule) ?? [];

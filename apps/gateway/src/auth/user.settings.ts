@@ -92,7 +92,7 @@ export const oidcSettings = (env: OidcEnvironment): OidcSettings | undefined =>
         usernameClaim: env.OIDC_USERNAME_CLAIM,
         groupsClaim: env.OIDC_GROUPS_CLAIM,
         groupRoles: env.OIDC_ROLES,
-        pageUrl: env.OIDC_PAGE_URL?.replace(/\/+$/, ''),
+        pageUrl: env.OIDC_PAGE_URL?.replace(/(?<!\/)\/+$/, ''),
         bearer: env.OIDC_BEARER,
         checkMs: env.OIDC_CHECK_SECONDS * MS_PER_SECOND,
       };

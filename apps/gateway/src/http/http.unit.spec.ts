@@ -58,6 +58,10 @@ describe('the preference to wait', () => {
     ['wait=soon', undefined],
     ['wait', undefined],
     ['=1', undefined],
+    ['wait=3 ; a = "x;y" ;; b', 3],
+    ['"wait=1', undefined],
+    [`wait=1${';  '.repeat(100)}"`, undefined],
+    [`${' ,'.repeat(200)}"`, undefined],
     [`a=${'x'.repeat(1_000)}`, undefined],
   ])('of %j is %p s', (prefer, seconds) => {
     expect(waitSecondsOf(prefer)).toBe(seconds);

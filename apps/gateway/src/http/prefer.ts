@@ -6,12 +6,13 @@ const WAIT_SECONDS_MAX = 600;
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const WORD = `(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`;
-const PARAMETER = `${TOKEN}(?:[ \\t]*=[ \\t]*${WORD})?`;
+const VALUED = `(?:[ \\t]*=[ \\t]*${WORD})?[ \\t]*`;
 /** RFC 7240: preferences separated by commas, each with parameters of its own. */
 const PREFERENCE = new RegExp(
-  `^[ \\t]*(${TOKEN})(?:[ \\t]*=[ \\t]*(${WORD}))?(?:[ \\t]*;[ \\t]*(?:${PARAMETER})?)*[ \\t]*$`,
+  `^[ \\t]*(${TOKEN})(?:[ \\t]*=[ \\t]*(${WORD}))?[ \\t]*(?:;[ \\t]*(?:${TOKEN}${VALUED})?)*$`,
 );
-const BETWEEN = /,(?=(?:[^"]*"[^"]*")*[^"]*$)/;
+/** What is between commas; a comma in quotes is none. */
+const PARTS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g;
 const HEADER_LENGTH_MAX = 500;
 const SECONDS = /^\d{1,9}$/;
 
@@ -21,7 +22,7 @@ export const waitSecondsOf = (prefer: string | undefined): number | undefined =>
   if (prefer.length > HEADER_LENGTH_MAX) return undefined;
   let seconds = 0;
   let found = false;
-  for (const part of prefer.split(BETWEEN)) {
+  for (const part of prefer.match(PARTS) ?? []) {
     if (part.trim() === '') continue;
     const [matched, name = '', value = ''] = PREFERENCE.exec(part) ?? [];
     if (matched === undefined) return undefined;

@@ -5,7 +5,7 @@ import { IssuerKeys } from './issuer.keys.js';
 import { MANIFESTS } from './static.pods.js';
 import { AuthenticationFile, userOf, type Jwt, type TokenUser } from './token.identity.js';
 
-const FLAG = /^\s*- --authentication-config=(\S+)$/m;
+const FLAG = /^[ \t]*- --authentication-config=(\S+)$/m;
 const MS_PER_SECOND = 1_000;
 const FILE_LENGTH_MAX = 262_144;
 

@@ -20,7 +20,7 @@ const pathOf = (name: StaticPod): string =>
 
 /** The image of the pod that has the tools of an external etcd, or undefined if the host has no such pod. */
 export const etcdctlImageOn = async ({ files }: Host): Promise<string | undefined> =>
-  /^\s*image: (\S+)$/m.exec((await files.readText(EXTERNAL_ETCD.pod)) ?? '')?.[1];
+  /^[ \t]*image: (\S+)$/m.exec((await files.readText(EXTERNAL_ETCD.pod)) ?? '')?.[1];
 
 /** The static pods that have a manifest on the host. */
 export const manifestsOn = async ({ files }: Host): Promise<readonly StaticPod[]> => {

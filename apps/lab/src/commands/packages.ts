@@ -127,4 +127,4 @@ export const versionMatching = (definition_: PackageDefinition, request: string 
 
 /** `1.34.4-1.1` is upstream version 1.34.4. */
 export const upstreamVersion = (packageVersion: string): string =>
-  packageVersion.replace(/^\d+:/, '').replace(/-.*$/, '');
+  packageVersion.replace(/^\d+:/, '').replace(/-.*/, '');

@@ -190,7 +190,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 
 
 /** A Go duration such as `1h30m0s`, `1800s` or `15m`. */
 export const goDurationMs = (text: string): number => {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)];
+  const parts = [...text.matchAll(/(\d{1,15}(?:\.\d{1,15})?)(ms|h|m|s)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
     throw new CommandFault(`invalid argument "${text}" for "--ttl" flag: time: invalid duration "${text}"`);
   }

@@ -30,7 +30,7 @@ export const instancesIn = (text: string): readonly Instance[] =>
     .slice(1)
     .flatMap((block) => {
       const address = /virtual_ipaddress \{\s*([^/\s]+)/.exec(block)?.[1];
-      const priority = /^\s*priority (\d+)$/m.exec(block)?.[1];
+      const priority = /^[ \t]*priority (\d+)$/m.exec(block)?.[1];
       return address === undefined || priority === undefined ? [] : [{ address, priority: Number(priority) }];
     });
 

@@ -63,7 +63,7 @@ const logicalLines = (text: string): readonly string[] =>
     .filter((line) => line !== '' && !/^[#;]/.test(line));
 
 const assignments = (text: string): readonly (readonly [string, string])[] =>
-  [...text.matchAll(/"(\w+)=([^"]*)"|'(\w+)=([^']*)'|(\w+)="([^"]*)"|(\w+)=(\S*)/g)].map(
+  [...text.matchAll(/"(\w+)=([^"]*)"|'(\w+)=([^']*)'|\b(\w+)="([^"]*)"|\b(\w+)=(\S*)/g)].map(
     ([, n1, v1, n2, v2, n3, v3, n4, v4]) => [n1 ?? n2 ?? n3 ?? n4 ?? '', v1 ?? v2 ?? v3 ?? v4 ?? ''] as const,
   );
 

@@ -17,7 +17,7 @@ export const newHostKey = (): HostKey => {
     if (ssh2.utils.parseKey(pair.private) instanceof Error) continue;
     const [, blob = ''] = pair.public.split(' ');
     const digest = createHash('sha256').update(Buffer.from(blob, 'base64')).digest('base64');
-    return { privatePem: pair.private, fingerprint: `SHA256:${digest.replace(/=+$/, '')}` };
+    return { privatePem: pair.private, fingerprint: `SHA256:${digest.replace(/=$/, '')}` };
   }
   throw new Error(`ssh2 made no readable host key in ${TRIES_MAX} tries`);
 };

@@ -32,7 +32,7 @@ const OF_CONTROL_PLANES: Readonly<Record<string, string | readonly string[]>> = 
   'super-admin.conf': '/etc/kubernetes/super-admin.conf',
 };
 
-const CLIENT_CERTIFICATE = /^\s*client-certificate-data:\s*(\S+)\s*$/m;
+const CLIENT_CERTIFICATE = /^[ \t]*client-certificate-data:[ \t]*(\S+)[ \t\r]*$/m;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/u;
 

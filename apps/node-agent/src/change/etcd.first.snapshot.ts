@@ -6,7 +6,7 @@ const LOOK_TIMEOUT_MS = 10_000;
 const ENTRIES = 10;
 
 const FIRST_MINOR = 6;
-const IMAGE = /^\s*image: \S+:v?3\.(\d+)\./m;
+const IMAGE = /^[ \t]*image: \S+:v?3\.(\d+)\./m;
 const minorOf = (manifest: string): number | undefined => {
   const [, minor] = IMAGE.exec(manifest) ?? [];
   return minor === undefined ? undefined : Number(minor);
@@ -16,8 +16,8 @@ const minorOf = (manifest: string): number | undefined => {
 export const leadsTo36 = (running: string, desired: string): boolean =>
   (minorOf(running) ?? FIRST_MINOR) < FIRST_MINOR && (minorOf(desired) ?? 0) >= FIRST_MINOR;
 
-const SNAPSHOT_COUNT = /^(\s*-\s+)--snapshot-count=\S+\s*$/m;
-const NAME = /^(\s*-\s+)(--name=\S+)\s*$/m;
+const SNAPSHOT_COUNT = /^([ \t]*-[ \t]+)--snapshot-count=\S+[ \t]*$/m;
+const NAME = /^([ \t]*-[ \t]+)(--name=\S+)[ \t]*$/m;
 
 /** The same member, but it writes a snapshot as soon as it has read its log. */
 export const withSnapshotSoon = (manifest: string): string =>

@@ -28,7 +28,7 @@ export const memberIn = (manifest: string): Member => ({
 });
 
 export const imageOf = (manifest: string): string => {
-  const image = /^\s*image:\s*(\S+)\s*$/m.exec(manifest)?.[1];
+  const image = /^[ \t]*image:[ \t]*(\S+)[ \t]*$/m.exec(manifest)?.[1];
   if (image !== undefined) return image;
   const message = 'it names no image';
   throw new ExternalFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });

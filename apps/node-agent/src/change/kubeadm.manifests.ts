@@ -14,7 +14,7 @@ const TIMEOUT_MS = 30_000;
 
 /** kubeadm's annotation with the address of this API server. */
 const ADVERTISED = /kube-apiserver\.advertise-address\.endpoint: \[?([^\s\]]+)\]?:(\d+)\s*$/m;
-const ETCD_NAME = /--name=(\S+)[\s\\]*$/m;
+const ETCD_NAME = /--name=([^\s\\]+)[ \t\\]*$/m;
 const CONFIG_VERSION = /^apiVersion: (\S+)$/m;
 const KUBERNETES_VERSION = /^kubernetesVersion: \S+$/m;
 

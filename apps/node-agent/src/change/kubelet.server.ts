@@ -1,4 +1,4 @@
-const SERVER = /^(\s*server:\s*)(\S+)\s*$/m;
+const SERVER = /^([ \t]*server:[ \t]*)(\S+)[ \t]*$/m;
 
 /** The API server in a kubeconfig with one cluster, or undefined. */
 export const serverIn = (kubeconfig: string): string | undefined => SERVER.exec(kubeconfig)?.[2];

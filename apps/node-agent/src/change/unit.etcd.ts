@@ -120,7 +120,7 @@ const followWithPod = async (host: HostPort, image: string): Promise<void> => {
   const manifest = await host.readFile(POD);
   if (manifest === undefined) return;
   const aside = '/etc/kubernetes/fairlead-etcdctl.yaml';
-  await host.writeFile(aside, manifest.replace(/^(\s*image: ).*$/m, `$1${image}`), PRIVATE);
+  await host.writeFile(aside, manifest.replace(/^([ \t]*image: ).*$/m, `$1${image}`), PRIVATE);
   await host.rename(aside, POD);
 };
 

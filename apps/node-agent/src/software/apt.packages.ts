@@ -20,7 +20,7 @@ export const upstreamOf = (version: string): string =>
   version
     .replace(/^\d+:/, '')
     .replace(/-[^-]*$/, '')
-    .replace(/[~+].*$/, '');
+    .replace(/[~+].*/, '');
 
 const FORMAT = '${Package}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\n';
 

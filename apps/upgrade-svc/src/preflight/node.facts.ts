@@ -78,7 +78,7 @@ const IMAGE_BYTES_UNKNOWN = 150 * 1024 ** 2;
 /** B9: twice the etcd data, because kubeadm keeps a copy while it upgrades etcd. */
 const ETCD_DATA_TIMES = 2;
 
-const repositoryOf = (reference: string): string => reference.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
+const repositoryOf = (reference: string): string => reference.replace(/@.*/, '').replace(/:[^:/]*$/, '');
 
 const bytesOf = ({ images }: NodeView, { reference }: ReleaseImage): number => {
   if (images.some(({ names }) => names.includes(reference))) return 0;

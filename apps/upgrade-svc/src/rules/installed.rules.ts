@@ -99,7 +99,7 @@ const repositoryOf = (addon: KubeadmAddon, { dns, imageRepository }: KubeadmInst
 
 /** From a repository other than kubeadm's; or newer than the target's image, and not the one of the current version. */
 const isChangedImage = (image: string, addon: KubeadmAddon, config: KubeadmInstalls, releases: Releases): boolean => {
-  const [, repository = '', tag = ''] = /^(.*?)(?::([^:/@]*))?(?:@.*)?$/.exec(image) ?? [];
+  const [, repository = '', tag = ''] = /^([^@]*?)(?::([^:/@]*))?(?:@.*)?$/.exec(image) ?? [];
   if (repository !== repositoryOf(addon, config)) return true;
   const target = tagOf(addon, releases.target);
   if (target === undefined || (addon === 'coredns' && config.dns.imageTag !== null)) return false;

@@ -55,7 +55,7 @@ const deleteIn = (document: Document, path: Path): void => {
 
 /** `spec.pools[web].replicas` and `spec.pools[0].replicas` -> its parts. */
 export const partsOf = (field: string): Path =>
-  [...field.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([whole, inside]) =>
+  [...field.matchAll(/\[([^[\]]*)\]|[^.[\]]+/g)].map(([whole, inside]) =>
     inside === undefined ? whole : /^\d+$/.test(inside) ? Number(inside) : inside,
   );
 

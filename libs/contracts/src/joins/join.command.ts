@@ -18,7 +18,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
  */
 export const joinCommandOf = ({ server, ca, issued, script: { path, sha256 } }: JoinCommandOf): string => {
   const { namespace, cluster, token } = issued;
-  const base = server.replace(/\/+$/, '');
+  const base = server.replace(/(?<!\/)\/+$/, '');
   const encoded = ca === undefined ? '' : Buffer.from(ca).toString('base64');
   const authority = ca === undefined ? '' : ` --ca ${encoded}`;
   const insecure = ca === undefined ? '' : ' --insecure';

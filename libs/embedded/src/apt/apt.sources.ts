@@ -55,7 +55,7 @@ const isDebian = ({ types, suites, components, signedBy, enabled }: SourceEntry)
 /** `deb [signed-by=/path arch=amd64] http://host/debian bookworm main` (sources.list(5)). */
 const parseOneLine = (text: string): readonly SourceEntry[] =>
   text.split('\n').flatMap((line) => {
-    const match = /^\s*(deb|deb-src)\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s*(.*)$/.exec(line.replace(/#.*$/, ''));
+    const match = /^\s*(deb|deb-src)\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)(?:\s(.*))?$/.exec(line.replace(/#.*/, ''));
     if (match === null) return [];
     const [, type = '', options = '', uri = '', suite = '', components = ''] = match;
     const signedBy = /(?:^|\s)signed-by=(\S+)/i.exec(options)?.[1];
@@ -81,7 +81,7 @@ const parseDeb822 = (text: string): readonly SourceEntry[] =>
     }));
 
 const fieldsOf = (stanza: string): ReadonlyMap<string, string> => {
-  const fields = stanza.replace(/\n[ \t]+/g, ' ').matchAll(/^([A-Za-z-]+):[ \t]*(.*)$/gm);
+  const fields = stanza.replace(/\n[ \t]+/g, ' ').matchAll(/^([A-Za-z-]+):(.*)$/gm);
   return new Map([...fields].map(([, name = '', value = '']) => [name.toLowerCase(), value.trim()]));
 };
 

@@ -12,7 +12,7 @@ import { withReleaseDownload } from './release.download.js';
 const VERSION_TIMEOUT_MS = 10_000;
 /** Debian installs the server outside an ordinary user's PATH. */
 const MORE_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin'];
-const CACHED = /^nats-server-(\d+\.\d+\.\d+.*)$/;
+const CACHED = /^nats-server-(\d+\.\d+\.\d.*)$/;
 
 export interface NatsServerBinary {
   readonly path: string;

@@ -17,7 +17,7 @@ export const generateHostKey = (comment: string): HostKey => {
   // RFC 8410: both encodings end with the 32 raw bytes.
   const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-RAW_LENGTH);
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-RAW_LENGTH);
-  const digest = createHash('sha256').update(fingerprintInput(raw)).digest('base64').replace(/=+$/, '');
+  const digest = createHash('sha256').update(fingerprintInput(raw)).digest('base64').replace(/=$/, '');
   return {
     privateKeyFile: privateKeyFile({ seed, publicKey: raw }, comment, randomInt(CHECK_MAX)),
     publicKeyLine: publicKeyLine(raw, comment),

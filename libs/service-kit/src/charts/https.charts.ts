@@ -20,7 +20,7 @@ export class HttpsCharts implements ChartRepository {
   constructor(private readonly http: RepositoryHttp) {}
 
   async versions(at: ChartAt, _choose: ChooseVersions, signal: AbortSignal): Promise<readonly IndexedVersion[]> {
-    const base = `${at.repository.replace(/\/+$/, '')}/`;
+    const base = `${at.repository.replace(/(?<!\/)\/+$/, '')}/`;
     const index: File = { url: `${base}index.yaml`, bytesMax: INDEX_BYTES_MAX, tooLarge: 'IndexInvalid' };
     return versionsIn(await this.download(at, index, signal), { repository: base, chart: at.chart }, signal);
   }

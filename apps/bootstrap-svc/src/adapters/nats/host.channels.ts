@@ -49,7 +49,7 @@ const tail = (text: string): string => text.trim().slice(-STDERR_TAIL_CHARS);
  * subject.
  */
 const fingerprintOf = (address: NodeAddress): string =>
-  `SHA256:${createHash('sha256').update(placeOf(address)).digest('base64').replace(/=+$/, '')}`;
+  `SHA256:${createHash('sha256').update(placeOf(address)).digest('base64').replace(/=$/, '')}`;
 
 /** Hosts that connect by themselves: their own NATS connection replaces SSH. */
 export class HostChannels {

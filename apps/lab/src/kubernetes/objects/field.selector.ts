@@ -13,9 +13,9 @@ export interface FieldRequirement {
 export const parseFieldSelector = (text: string): readonly FieldRequirement[] | undefined => {
   const requirements: FieldRequirement[] = [];
   for (const term of text.split(',').filter((part) => part.trim() !== '')) {
-    const match = /^\s*([A-Za-z0-9.]+)\s*(==|=|!=)\s*(.*?)\s*$/.exec(term);
+    const match = /^([A-Za-z0-9.]+)\s*(==|=|!=)(.*)$/.exec(term.trim());
     if (match?.[1] === undefined) return undefined;
-    requirements.push({ path: match[1], equal: match[2] !== '!=', value: match[3] ?? '' });
+    requirements.push({ path: match[1], equal: match[2] !== '!=', value: (match[3] ?? '').trim() });
   }
   return requirements;
 };

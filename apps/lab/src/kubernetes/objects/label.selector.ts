@@ -81,7 +81,4 @@ const parseTerm = (term: string): LabelSelectorRequirement | undefined => {
 
 /** Splits at commas that are not inside parentheses. */
 const splitTerms = (text: string): readonly string[] =>
-  text
-    .split(/,(?![^(]*\))/)
-    .map((term) => term.trim())
-    .filter((term) => term !== '');
+  (text.match(/(?:[^,(]|\([^)]*\)?)+/g) ?? []).map((term) => term.trim()).filter((term) => term !== '');
