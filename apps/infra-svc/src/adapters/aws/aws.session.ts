@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
 import * as z from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
+import { withoutSecrets } from '../secret.words.js';
 import { boundedHandler, NotAws } from './aws.exchange.js';
 import type { ActionOf, InputOf, Service } from './aws.sdk.js';
 import { isNotFound, isThrottled, isTransient, sentenceOf, verdictOf, type AwsError } from './aws.verdicts.js';
@@ -167,7 +168,7 @@ export class AwsSession {
   }
 
   private because(operation: ProviderOperation, message: string, retryable: boolean) {
-    const said = this.secret === undefined || this.secret === '' ? message : message.replaceAll(this.secret, '***');
+    const said = withoutSecrets(message, this.secret === undefined ? [] : [this.secret]);
     const reason = retryable ? undefined : PROVIDER_REFUSED;
     return { operation, target: this.at.connection, message: said, retryable, reason };
   }

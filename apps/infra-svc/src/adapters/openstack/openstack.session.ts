@@ -7,6 +7,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import * as z from 'zod';
 import type { ProviderOperation } from '../../providers/provider.ports.js';
 import { exchange, keptAlive, wordsOfExchange, type HttpResponse } from '../provider.exchange.js';
+import { withoutSecrets } from '../secret.words.js';
 import { Problem, Token } from './openstack.answers.js';
 
 export interface CloudLimits {
@@ -92,6 +93,8 @@ export class CloudSession {
   private readonly limit: LimitFunction;
   private readonly agents = new Map<string, Agent>();
   private token: Promise<OpenToken> | undefined;
+  /** The current token, and the one before it, which a late answer may still repeat. */
+  private tokens: readonly string[] = [];
 
   constructor(
     readonly at: { readonly connection: string; readonly region: string; readonly settings: OpenstackSettings },
@@ -154,7 +157,7 @@ export class CloudSession {
 
   failure(operation: ProviderOperation, message: string, retryable = true, cause?: unknown): ExternalFailure {
     const reason = retryable ? undefined : PROVIDER_REFUSED;
-    const said = message.replaceAll(this.secret, '***');
+    const said = withoutSecrets(message, [this.secret, ...this.tokens]);
     return new ExternalFailure({ operation, target: this.at.connection, message: said, retryable, reason, cause });
   }
 
@@ -214,7 +217,7 @@ export class CloudSession {
         false,
       );
     }
-    const base = found.url.replace(/\/+$/, '');
+    const base = found.url.replace(/(?<!\/)\/+$/, '');
     return new URL(`${/\/v\d[\d.]*(\/|$)/.test(base) ? base : `${base}${SERVICES[service].version}`}${path}`);
   }
 
@@ -235,7 +238,7 @@ export class CloudSession {
   /** Uses its own timeout instead of a caller's signal, because all callers share the token. */
   private async authenticate(operation: ProviderOperation): Promise<OpenToken> {
     const { authUrl, applicationCredential: id } = this.at.settings;
-    const base = authUrl.replace(/\/+$/, '');
+    const base = authUrl.replace(/(?<!\/)\/+$/, '');
     const url = new URL(`${base.endsWith('/v3') ? base : `${base}/v3`}/auth/tokens`);
     const identity = { methods: ['application_credential'], application_credential: { id, secret: this.secret } };
     const call: CloudCall = {
@@ -255,6 +258,7 @@ export class CloudSession {
     const { token } = this.read(call, response, Token, 'Keystone');
     const subject = response.headers['x-subject-token'];
     if (typeof subject !== 'string') throw this.failure(operation, 'Keystone answers without a token', false);
+    this.tokens = [subject, ...this.tokens.slice(0, 1)];
     return { id: subject, endsAt: Date.parse(token.expires_at), of: token };
   }
 
