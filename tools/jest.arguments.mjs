@@ -110,6 +110,8 @@ export const SEEDED = seeded([
   'ssh.keys',
   'ssh.provider',
 ]);
+/** Every entrance of untrusted text, with FAIRLEAD_TEXT_BYTES. */
+export const TEXTS = ['--runInBand', '--testMatch', '**/foreign-text.unit.spec.ts'];
 /** The tests of a quick check: specs without I/O, and few seeds of these simulations. */
 export const QUICK = [...SEEDED, '**/*.unit.spec.ts'];
 

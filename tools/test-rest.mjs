@@ -1,10 +1,10 @@
 // The parts that `npm test` omits, the most informative first: lint and the other checks, all seeds of the simulations,
-// long stories, stories with real Kubernetes on real hosts if this machine supports them, the capacity of one machine,
+// untrusted text of full length, long stories, stories with real Kubernetes on real hosts if this machine supports them, the capacity of one machine,
 // both commands on a minimal machine, and kills at every event. `--minutes <n>` skips parts that would probably end
 // later, and reports them. The last line is `N passed, N failed[, N skipped]`.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CRASHES, LARGE, LONG, MACHINE, SEEDED } from './jest.arguments.mjs';
+import { CRASHES, LARGE, LONG, MACHINE, SEEDED, TEXTS } from './jest.arguments.mjs';
 import {
   checked,
   checkSteps,
@@ -48,6 +48,11 @@ const PARTS = [
     run: () => sum([lintStep(), ...checkSteps()].map((step) => checked(run(...step), step[0]))),
   },
   { title: 'simulations: all seeds', minutes: 8, run: () => jestWithRerun('simulations: all seeds', SEEDED) },
+  {
+    title: 'untrusted text of 1 MiB',
+    minutes: 10,
+    run: () => jestWithRerun('untrusted text of 1 MiB', TEXTS, { env: { FAIRLEAD_TEXT_BYTES: '1048576' } }),
+  },
   { title: 'stories: the long ones', minutes: 24, run: () => jestWithRerun('stories: the long ones', LONG) },
   ...(REAL_STORIES.length > 0 ? [{ title: 'stories: real hosts', minutes: 0, run: realHosts }] : []),
   { title: 'stories: the large one', minutes: 18, run: () => jestWithRerun('stories: the large one', LARGE) },

@@ -1,11 +1,14 @@
 import {
   AGENT_MESSAGE_MAX_BYTES,
+  ClusterManifest,
+  ClusterRequest,
   GATE_MANIFEST_LENGTH_MAX,
   gateJobOf,
   nextRunAfter,
   parseCatalogue,
   parseReleaseCatalogue,
   RELEASE_CATALOGUE_LENGTH_MAX,
+  UpgradeRequest,
 } from '@fairlead/contracts';
 import { hookOutcomeOf, type HookCall } from '@fairlead/domain';
 import { parseKubeadmRefusal, parseKubeletConfiguration } from '@fairlead/parsers';
@@ -19,9 +22,9 @@ import { parseLine } from '../../apps/cli/src/handover/handover.file.js';
 import { mergeKubeconfig } from '../../apps/cli/src/kubeconfig/kubeconfig.merge.js';
 import { parseStrategy } from '../../apps/cli/src/upgrade/upgrade.request.js';
 import { bodyFault } from '../../apps/gateway/src/http/text.js';
+import { waitSecondsOf } from '../../apps/gateway/src/http/prefer.js';
 import { pageRequest } from '../../apps/gateway/src/http/page.js';
 import { parseBody } from '../../apps/gateway/src/http/validation.pipe.js';
-import { ClusterManifest, ClusterRequest, UpgradeRequest } from '@fairlead/contracts';
 import { isAnswerTo, titleIn } from '../../apps/infra-svc/src/adapters/aws/aws.exchange.js';
 import { sentenceOf } from '../../apps/infra-svc/src/adapters/aws/aws.verdicts.js';
 import { wordsIn } from '../../apps/infra-svc/src/adapters/openstack/openstack.session.js';
@@ -62,6 +65,7 @@ const PATIENCE = { now: '2026-11-28T12:00:00.000Z', againAfterMs: 1_000 };
 const SUBJECT = 'agent.in.fact.default.demo.node-1.NodeReady';
 
 export const ENTRANCES: readonly Entrance[] = [
+  // The largest ones. All have the same parser, and request.bounds.unit.spec.ts bounds every field of all.
   ...[UpgradeRequest, ClusterRequest, ClusterManifest].map((schema, index): Entrance => ({
     file: 'apps/gateway/src/http/body.ts',
     what: `a body of the REST API: ${['an upgrade', 'a cluster', 'a manifest'][index]}`,
@@ -69,6 +73,17 @@ export const ENTRANCES: readonly Entrance[] = [
     lengthMax: 256 * KIB,
     feed: (text) => bodyFault(body(text)) ?? parseBody(schema, body(text)),
   })),
+  {
+    file: 'apps/gateway/src/http/prefer.ts',
+    what: 'the header Prefer',
+    shapes: {
+      ...WORST_LINES,
+      parameters: (length) => `wait=1${';  '.repeat((length - 7) / 3)}"`,
+      commas: (length) => `${','.repeat(length - 1)}"`,
+    },
+    lengthMax: 500,
+    feed: waitSecondsOf,
+  },
   {
     file: 'apps/infra-svc/src/adapters/openstack/openstack.session.ts',
     what: 'a refusal of OpenStack, or the page of a proxy in front of it',
@@ -312,6 +327,8 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/gateway/src/limits/monitor.client.ts': 'parseJson of at most 1 MiB',
   'apps/gateway/src/executions/executions.ts': 'parseJson of at most 16 MiB that bootstrap-svc has sealed',
   'apps/gateway/src/applications/applications.queries.ts': 'parseJson of at most 128 KiB that infra-svc has checked',
+  'apps/gateway/src/auth/issuer.client.ts': 'tokens of at most 12,288 characters, whose signature is checked first',
+  'apps/gateway/src/autoscaler/autoscaler.server.ts': 'messages of at most 4 MiB, after a client certificate',
   'apps/gateway/src/autoscaler/autoscaler.access.ts': 'the certificate of a TLS connection, which Node.js has parsed',
   'libs/parsers/src/certificates.ts': 'X509Certificate of at most 16 KiB',
   'apps/bootstrap-svc/src/adapters/nats/host.channels.ts': 'parseJson of at most 64 KiB',
@@ -328,6 +345,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/cli/src/connection/connection.commands.ts': 'parseYaml with the limits of other files of the CLI',
   'apps/cli/src/handover/handover.file.store.ts':
     'lines with the limits of parseLine; what they unpack to is read line by line',
+  'apps/web/src/audit/audit.view.tsx': 'parseJson of at most 64 MiB that the reader chose, in the browser',
   'apps/lab/src/': 'a simulation: parseYaml and parseJson of at most 3 MiB',
   'libs/api-client/src/events.ts': 'parseJson of at most 2 MiB, of the gateway',
   'libs/api-client/src/logs.ts': 'parseJson of at most 2 MiB, of the gateway',
