@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { SERVED } from '../apps/gateway/src/autoscaler/autoscaler.fixtures.js';
 import { prepareWorld, request, startTestGateway, type TestGateway } from '../apps/gateway/src/gateway.fixtures.js';
 
@@ -23,8 +24,8 @@ for (const what of ['TOKEN_CHANGES', 'TOKEN_READS', 'NAMESPACE_CHANGES', 'NAMESP
   process.env[`${what}_LIMIT`] = '100000/1000000';
 
 beforeAll(async () => {
-  // Without an address for autoscalers, requests for their credentials return 503, which would not be a fault.
-  gateway = await startTestGateway({ variables: SERVED });
+  // Without an address for autoscalers and an agent for hosts, their requests return 503, which would not be a fault.
+  gateway = await startTestGateway({ variables: { ...SERVED, AGENT_BUNDLE: fileURLToPath(import.meta.url) } });
   await prepareWorld(gateway);
   await gateway.ask('POST', '/ns/default/clusters', { body: request('demo') });
 }, 60_000);

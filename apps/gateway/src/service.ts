@@ -19,6 +19,7 @@ import { holdsProjection } from './holds/holds.projection.js';
 import { readBodies } from './http/body.js';
 import { checkEdge } from './http/edge.js';
 import { nameRequest } from './http/request-id.js';
+import { answerUnreadable } from './http/unreadable.js';
 import { boundAnswers } from './limits/answer.limit.js';
 import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.js';
 import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration.js';
@@ -65,6 +66,7 @@ const COMMITS_WAIT_MS = 100;
 export const configureHttp = (app: NestExpressApplication): void => {
   const { limits } = app.get<Settings>(SETTINGS);
   boundRequests(app.getHttpServer(), limits.requestMs);
+  answerUnreadable(app.getHttpServer());
   app.disable('x-powered-by');
   app.use(nameRequest);
   servePage(app, app.get<Settings>(SETTINGS).pageDir);

@@ -41,6 +41,7 @@ const COMMON: readonly RefusalCode[] = [
   'request.text-unstorable',
   'request.media-type',
   'request.too-large',
+  'request.headers-too-large',
   'request.answer-too-large',
   'auth.token-missing',
   'auth.token-unknown',

@@ -11,13 +11,14 @@ const gateway = useGateway(async () => {
 const raw = async (
   bytes: string | Buffer,
   waitMs: number,
-  replica = 0,
+  { replica = 0, then }: { readonly replica?: number; readonly then?: string } = {},
 ): Promise<{ text: string; closedAfterMs?: number }> => {
   const { hostname, port } = new URL(gateway.baseUrl(replica));
   const startedAt = performance.now();
   const socket = connect(Number(port), hostname);
   let text = '';
   socket.on('data', (chunk) => (text += chunk.toString('latin1')));
+  if (then !== undefined) socket.once('data', () => socket.write(then));
   socket.on('error', () => undefined);
   socket.write(bytes);
   const closed = await new Promise<boolean>((resolve) => {
@@ -146,6 +147,21 @@ describe('a body', () => {
     expect(text).toMatch('UTF-8');
   });
 
+  it('whose headers are too large, or that is not HTTP, is answered with the error of all routes, on any connection', async () => {
+    const statusIn = (text: string): readonly unknown[] => {
+      const { code, reason, requestId } = JSON.parse(text.slice(text.lastIndexOf('\r\n\r\n') + 4)) as ErrorView;
+      return [code, reason, typeof requestId];
+    };
+    const large = head('GET', `/ns?continue=${'x'.repeat(20_000)}`);
+    const { text } = await raw(large, 5_000);
+    expect(text).toMatch(/^HTTP\/1\.1 431 /);
+    expect(statusIn(text)).toEqual([431, 'request.headers-too-large', 'string']);
+    const second = await raw(head('GET', '/version'), 5_000, { then: large });
+    expect(second.text).toMatch(/^HTTP\/1\.1 401 [^]*HTTP\/1\.1 431 /);
+    const noise = await raw('no request\r\n\r\n', 5_000);
+    expect(statusIn(noise.text)).toEqual([400, 'request.malformed', 'string']);
+  });
+
   it('is not read before the token is known', async () => {
     const headers = ['Content-Type: application/json', 'Content-Length: 5000'];
     const { text } = await raw(head('POST', '/ns', 'Authorization: Bearer none', ...headers), 1_000);
@@ -221,7 +237,7 @@ describe('a request that is never finished', () => {
       },
     ],
   ])('ends after the time that it has: %s', async (_case, bytes) => {
-    const { closedAfterMs } = await raw(bytes(), 30_000, hurried);
+    const { closedAfterMs } = await raw(bytes(), 30_000, { replica: hurried });
     expect(closedAfterMs).toBeGreaterThan(TIMEOUT_SECONDS * 1_000 - 500);
   });
 
@@ -229,7 +245,7 @@ describe('a request that is never finished', () => {
     const stream = raw(
       head('GET', '/ns/default/clusters/demo/events/stream', `Authorization: Bearer ${gateway.token}`),
       TIMEOUT_SECONDS * 2_000 + 1_000,
-      hurried,
+      { replica: hurried },
     );
     const waiting = gateway.ask('POST', '/ns/default/clusters', {
       body: request('patient'),

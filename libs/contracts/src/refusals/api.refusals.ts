@@ -20,6 +20,11 @@ export const API_REFUSALS = {
   ),
   'request.media-type': definition(415, 'The body is {type}, not JSON in UTF-8', 'Send application/json.'),
   'request.too-large': definition(413, 'The body is larger than {max}', 'Send less in one request.'),
+  'request.headers-too-large': definition(
+    431,
+    'The request line and the headers together are larger than {max}',
+    'Send a shorter query and fewer headers.',
+  ),
   'idempotency.key-reused': definition(
     422,
     'The idempotency key was used for another request',
