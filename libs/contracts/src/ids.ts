@@ -4,13 +4,13 @@ import * as z from 'zod';
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_WORDS = 'must be lowercase letters, digits and dashes, with a letter or digit at each end (RFC 1123)';
 
-/** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter, short enough for derived names. */
+/** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter. */
 export const CLUSTER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const CLUSTER_NAME_WORDS =
   'must be lowercase letters, digits and dashes, beginning with a letter and not ending with a dash';
 
-/** Derived machine names append `-cp-NNN-xxxxx` and must remain DNS labels of 63 characters. */
-export const CLUSTER_NAME_LENGTH_MAX = 40;
+/** That of a DNS label: the name is a label of the API's published name, and the value of labels. */
+export const CLUSTER_NAME_LENGTH_MAX = 63;
 
 export const Namespace = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'Namespace'>();
 export type Namespace = z.infer<typeof Namespace>;

@@ -37,6 +37,18 @@ export const fnv1a32 = (text: string): number => {
   return hash;
 };
 
+const HASH_LENGTH = 7;
+
+/**
+ * A DNS label as a part of a longer name that has a limit: the label itself if it fits, otherwise its beginning and a
+ * hash of the whole.
+ */
+export const shortened = (label: string, lengthMax: number): string => {
+  if (label.length <= lengthMax) return label;
+  const hash = fnv1a32(label).toString(36).padStart(HASH_LENGTH, '0');
+  return `${label.slice(0, lengthMax - HASH_LENGTH - 1)}-${hash}`;
+};
+
 /** All events of a cluster are in one partition, which orders them. */
 export const partitionOf = (namespace: string, cluster: string): number =>
   fnv1a32(`${namespace}/${cluster}`) % PARTITION_COUNT;

@@ -118,10 +118,10 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     "'demo-' is not a valid name of a cluster",
     'name',
   ]),
-  wrong('a name of 41 characters', { ...goodRequest, name: 'a'.repeat(41) }, [
+  wrong('a name of 64 characters', { ...goodRequest, name: 'a'.repeat(64) }, [
     'cluster.name-too-long',
     400,
-    `The name '${'a'.repeat(41)}' has 41 characters; the maximum is 40`,
+    `The name '${'a'.repeat(64)}' has 64 characters; the maximum is 63`,
     'name',
   ]),
   wrong('a pod network with an octet above 255', kubernetes({ podCidr: '999.999.999.999/99' }), [

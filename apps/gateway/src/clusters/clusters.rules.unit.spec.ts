@@ -18,6 +18,9 @@ describe('the rules of a request for a cluster', () => {
     expect(faultsOfCluster(goodRequest, [])).toEqual([]);
   });
 
+  it('find nothing wrong with a name of 63 characters [CB-Ladybug 5]', () =>
+    expect(faultsOfCluster({ ...goodRequest, name: 'a'.repeat(63) }, [])).toEqual([]));
+
   it('report everything that is wrong at once, the namespace between shape and counts as CB-Ladybug does [CB-Ladybug 6]', () => {
     const request = {
       ...goodRequest,

@@ -70,7 +70,7 @@ const TEXTS: readonly Text[] = [
   ['cluster.name-empty', {}, 'Cluster name is empty'],
   [
     'cluster.name-invalid',
-    { name: 'Wrong', max: 40 },
+    { name: 'Wrong', max: 63 },
     'Wrong: The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.',
   ],
   ['cluster.pod-cidr', { value: '10.0/8' }, 'podCidr 10.0/8 : Type mismatch ex)10.244.0.0/16'],

@@ -1,4 +1,10 @@
-import type { ClusterUid, Namespace, NodeName } from '@fairlead/contracts';
+import {
+  CLUSTER_NAME_LENGTH_MAX,
+  shortened,
+  type ClusterUid,
+  type Namespace,
+  type NodeName,
+} from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
@@ -46,10 +52,11 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     const started: GroupRef[] = [];
     const signal = (): AbortSignal => AbortSignal.timeout(withinMs);
 
-    const newGroup = (): GroupRef => {
+    const newGroup = (lengthMin = 0): GroupRef => {
       const uid = randomUUID() as ClusterUid;
-      const cluster = `c${uid.slice(0, 6)}`;
-      const group = { name: `spec.${cluster}.${under.connection}`, namespace: 'spec' as Namespace, cluster, uid };
+      const [namespace, cluster] = ['spec'.padEnd(lengthMin, 'n'), `c${uid.slice(0, 6)}`.padEnd(lengthMin, 'c')];
+      const name = `${namespace}.${cluster}.${under.connection}`;
+      const group = { name, namespace: namespace as Namespace, cluster, uid };
       started.push(group);
       return group;
     };
@@ -61,7 +68,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       firewall: 'spec-sg',
       sshKey: 'spec-sshkey',
       machines: Array.from({ length: count }, (_, at) => ({
-        name: `${group.cluster}-w-${at + 1}-aaaaa` as NodeName,
+        name: `${shortened(group.cluster, 40)}-w-${at + 1}-aaaaa` as NodeName,
         spec: under.spec,
         zone: undefined,
         rootDisk: { type: 'default', size: 'default' },
@@ -70,7 +77,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     });
 
     const balancer = (group: GroupRef, targets: readonly string[]): LoadBalancerSpec => ({
-      name: `${group.cluster}-api`,
+      name: `${group.namespace}.${group.cluster}`,
       group,
       kind: 'haproxy',
       targetPort: 6443,
@@ -273,7 +280,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
     });
 
     it('gives a load balancer an address that does not change with its targets [ORBITER 4]', async () => {
-      const group = desired(newGroup(), 2);
+      const group = desired(newGroup(CLUSTER_NAME_LENGTH_MAX), 2);
       const ids = (await collect(under.open().ensureMachines(group, signal()))).map(({ id }) => id);
       const first = await under.open().ensureLoadBalancer(balancer(group, ids), signal());
       expect(first.port).toBeGreaterThan(0);

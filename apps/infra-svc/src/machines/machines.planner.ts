@@ -4,6 +4,7 @@ import {
   fnv1a32,
   nodeSetOf,
   POOL_LABEL,
+  shortened,
   type AdoptedMachine,
   type ClusterSpec,
   type ClusterUid,
@@ -28,6 +29,9 @@ const SUFFIX_COUNT = 36 ** SUFFIX_LENGTH;
 
 const SHORT_ROLES = { 'control-plane': 'cp', worker: 'w' } as const satisfies Record<NodeRole, string>;
 
+/** With role, index and suffix, a name of a machine remains a DNS label of 63 characters. */
+const CLUSTER_PART_MAX = 40;
+
 const API_PORT = 6443;
 const API_HEALTH_PATH = '/readyz';
 
@@ -51,12 +55,12 @@ export const loadBalancerOf = (cluster: ClusterRef, targets: readonly string[]):
 export type ZonesOf = (connection: ConnectionName) => readonly string[];
 
 /**
- * `<cluster>-<cp|w>-<index>-<suffix>`. The suffix derives from the incarnation, the role and the index: a replay
+ * `<cluster>-<cp|w>-<index>-<suffix>`, with a long name of the cluster shortened. The suffix derives from the incarnation, the role and the index: a replay
  * requests the same machine, and a cluster with a reused name never finds its predecessor's machines.
  */
 export const machineName = (cluster: string, uid: ClusterUid, role: NodeRole, index: number): NodeName => {
   const suffix = (fnv1a32(`${uid}/${role}/${index}`) % SUFFIX_COUNT).toString(36).padStart(SUFFIX_LENGTH, '0');
-  return `${cluster}-${SHORT_ROLES[role]}-${index}-${suffix}` as NodeName;
+  return `${shortened(cluster, CLUSTER_PART_MAX)}-${SHORT_ROLES[role]}-${index}-${suffix}` as NodeName;
 };
 
 /** A machine without a zone yet, and the zones that its pool is limited to; empty: every zone of its connection. */

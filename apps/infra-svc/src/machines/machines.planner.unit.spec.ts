@@ -1,4 +1,11 @@
-import type { ClusterUid, ConnectionName, MachinePlan, SecretRef } from '@fairlead/contracts';
+import {
+  ClusterName,
+  NodeName,
+  type ClusterUid,
+  type ConnectionName,
+  type MachinePlan,
+  type SecretRef,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, UID } from '../../test/fixtures.js';
 import { downZones, machineName, machineOf, planCluster, planNodes } from './machines.planner.js';
@@ -21,6 +28,23 @@ describe('the name of a machine', () => {
     expect(machineName('demo', UID, 'worker', 1)).toBe(machineName('demo', UID, 'worker', 1));
     expect(machineName('demo', UID, 'worker', 1)).not.toBe(machineName('demo', LATER_UID, 'worker', 1));
   });
+
+  it('contains the whole name of a cluster up to 40 characters, as it did before longer ones were accepted', () =>
+    expect(machineName('c'.repeat(40), UID, 'worker', 500)).toMatch(/^c{40}-w-500-[a-z0-9]{5}$/));
+
+  it.each([41, 50, 63])(
+    'of a cluster whose name has %i characters is a DNS label of at most 63 [CB-Ladybug 5]',
+    (length) => {
+      const [one, other] = ['a', 'b'].map((last) => ClusterName.parse('c'.repeat(length - 1) + last));
+      for (const index of [1, 500, 1_000_000])
+        for (const role of ['control-plane', 'worker'] as const) {
+          const name = machineName(one!, UID, role, index);
+          expect(NodeName.safeParse(name)).toMatchObject({ success: true });
+          expect(name.startsWith('c'.repeat(30))).toBe(true);
+          expect(name).not.toBe(machineName(other!, UID, role, index));
+        }
+    },
+  );
 });
 
 describe('the machines of a new cluster', () => {

@@ -192,7 +192,7 @@ export const CLUSTER_REFUSALS = {
   'cluster.name-too-long': definition(
     400,
     "The name '{name}' has {length} characters; the maximum is {max}",
-    'Names of nodes are made from it, and Kubernetes limits those to 63 characters.',
+    'It is a label of DNS names, which have at most 63 characters.',
   ),
   'cluster.control-plane-missing': definition(
     400,

@@ -1,3 +1,4 @@
+import { shortened } from '@fairlead/contracts';
 import type { GroupRef } from '../../providers/provider.ports.js';
 
 /**
@@ -20,9 +21,19 @@ export const connectionTag = (connection: string): string => `${MARK}.${connecti
 /** The mark of resources that all clusters of the connection share. */
 export const sharedMark = (connection: string): string => `${MARK}/${connection}`;
 
-/** The mark of a resource of one cluster; `of`: the ID of its server, or its kind. */
-export const groupMark = ({ name, uid }: Pick<GroupRef, 'name' | 'uid'>, of: string): string =>
-  `${MARK}/${name}/${uid}/${of}`;
+/** Descriptions of Neutron's resources and names of server groups have at most 255 characters. */
+const MARK_LENGTH_MAX = 255;
+
+/**
+ * The mark of a resource of one cluster; `of`: the ID of its server, or its kind. The cluster is in it by its uid; its
+ * name, which is shortened where the mark would be too long, is for people.
+ */
+export const groupMark = ({ name, uid }: Pick<GroupRef, 'name' | 'uid'>, of: string): string => {
+  const markOf = (group: string): string => `${MARK}/${group}/${uid}/${of}`;
+  const [namespace = '', cluster = '', connection = ''] = name.split('.');
+  const rest = markOf(`${namespace}..${connection}`).length;
+  return markOf(`${namespace}.${shortened(cluster, MARK_LENGTH_MAX - rest)}.${connection}`);
+};
 
 /** Group names end with their connection, and names have no dots. */
 const isOf = (group: string, connection: string): boolean => group.endsWith(`.${connection}`);

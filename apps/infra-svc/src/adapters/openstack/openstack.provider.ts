@@ -180,7 +180,7 @@ export class OpenstackProvider implements InfrastructureProvider {
     await new CloudFirewalls(neutron).rememberGone(group.uid);
     const own = await servers.ofGroup(group);
     await Promise.all(own.map(({ id }) => servers.delete(id)));
-    const isOwn = (mark: Mark): boolean => mark.uid === group.uid && mark.group === group.name;
+    const isOwn = (mark: Mark): boolean => mark.uid === group.uid;
     const addresses = new CloudAddresses(neutron);
     await addresses.releaseOf(isOwn);
     await addresses.releaseShared(({ mark }) => isOwn(mark));
