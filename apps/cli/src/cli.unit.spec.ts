@@ -80,7 +80,7 @@ describe('an invalid command line exits with 2', () => {
       'Ask for --workers 1 or more, or for --control-planes 1',
     ],
     [['up', '--provider', 'clouds'], "The provider 'clouds' is unknown", 'Known: lab'],
-    [['up', '--demo', '--control-planes', '2'], 'It must be 1, 3, 5 or 7', 'Add --help'],
+    [['up', '--demo', '--control-planes', '2'], 'It must be 1, 3 or 5', 'Add --help'],
     [['up', '--port', '70000'], 'It must be a whole number from 1 to 65535', 'Add --help'],
     [['up', '--kubernetes-version', 'latest'], 'Give a version like v1.34.4', 'Add --help'],
     [['cluster', 'create', 'demo', '--timeout', 'soon'], 'Give a duration like 90s', 'Add --help'],

@@ -111,7 +111,9 @@ export const ClusterRequest = z
       .optional()
       .describe('A lowercase letter, then lowercase letters, digits and dashes; no dash at the end')
       .meta({ minLength: 1, maxLength: CLUSTER_NAME_LENGTH_MAX, pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$' }),
-    controlPlane: nodeSets.optional().describe('Exactly one set; its count is 1, 3, 5 or 7'),
+    controlPlane: nodeSets
+      .optional()
+      .describe('Exactly one set; its count is 1, 3 or 5, or with an external etcd 3, 5 or 7'),
     worker: nodeSets.optional().describe('At least one set, unless singleNode'),
     serviceType: text
       .optional()

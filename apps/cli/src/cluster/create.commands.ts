@@ -56,7 +56,7 @@ export const addCreate = (parent: Command, io: Io): void => {
     .option('--ladybug', 'the file is a ClusterRequest, as CB-Ladybug takes it, and so is the answer as JSON or YAML')
     .option(
       '--control-planes <count>',
-      'number of control planes: 1, 3, 5 or 7 (1 without workers)',
+      'number of control planes: 1, 3 or 5 (1 without workers); with an external etcd, 3, 5 or 7',
       integerBetween(1, CONTROL_PLANES_MAX),
     )
     .option('--workers <count>', 'number of workers; 0 creates a single-node cluster', integerBetween(0, WORKERS_MAX))

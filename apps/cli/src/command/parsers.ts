@@ -14,7 +14,7 @@ export const integerBetween =
     return value;
   };
 
-const CONTROL_PLANE_COUNTS: readonly number[] = [1, 3, 5, 7];
+const CONTROL_PLANE_COUNTS: readonly number[] = [1, 3, 5];
 
 /**
  * Same rule as the gateway, for use before there is one: an even number of etcd members tolerates no more failures than
@@ -22,7 +22,7 @@ const CONTROL_PLANE_COUNTS: readonly number[] = [1, 3, 5, 7];
  */
 export const controlPlaneCount = (text: string): number => {
   const count = Number(text);
-  if (!CONTROL_PLANE_COUNTS.includes(count)) throw new InvalidArgumentError('It must be 1, 3, 5 or 7.');
+  if (!CONTROL_PLANE_COUNTS.includes(count)) throw new InvalidArgumentError('It must be 1, 3 or 5.');
   return count;
 };
 

@@ -55,7 +55,7 @@ export const addInitCommand = (program: Command, io: Io): void => {
     .option('--machine-type <name>', "machine size (default: the provider's usual one)")
     .option(
       '--control-planes <count>',
-      'number of control planes: 1, 3, 5 or 7 (default: 3, or 1 without workers)',
+      'number of control planes: 1, 3 or 5 (default: 3, or 1 without workers)',
       controlPlaneCount,
     )
     .option('--workers <count>', 'number of workers; 0: a single node (default: 2)', workerCount)

@@ -87,7 +87,7 @@ describe('fairlead init', () => {
         'Connection [site]: ',
         expect.stringMatching(/^Machine type \[.+\]: $/),
         'Workers (0: a single node) [2]: ',
-        'Control planes (1, 3, 5 or 7) [3]: ',
+        'Control planes (1, 3 or 5) [3]: ',
         expect.stringMatching(/^Kubernetes version \[v1\.\d+\.\d+\]: $/),
         'Pod network (calico, flannel, cilium) [flannel]: ',
       ]);

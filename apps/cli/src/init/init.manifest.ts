@@ -68,7 +68,7 @@ spec:
     serviceCidr: 10.96.0.0/12
 ${connectionText(answers)}
   controlPlane:
-    replicas: ${controlPlanes} # 1, 3, 5 or 7
+    replicas: ${controlPlanes} # 1, 3 or 5
     connection: ${answers.connection}
     machineType: ${answers.machineType}${workers === 0 ? '\n    schedulable: true # workloads run on the only node' : REPLACE}
     # Replace a control plane that stays unhealthy.

@@ -100,7 +100,7 @@ export const answersFor = async (given: InitGiven, { ask, err }: Pick<Io, 'ask' 
   const controlPlanes =
     workers === 0
       ? (given.controlPlanes ?? 1)
-      : await answer(given.controlPlanes, 'Control planes (1, 3, 5 or 7)', 3, controlPlaneCount);
+      : await answer(given.controlPlanes, 'Control planes (1, 3 or 5)', 3, controlPlaneCount);
   const version = await answer(
     given.kubernetesVersion,
     'Kubernetes version',

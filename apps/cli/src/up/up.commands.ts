@@ -138,7 +138,7 @@ const addDemoOptions = (command: Command): Command =>
   command
     .option(
       '--control-planes <count>',
-      'number of control planes of the demo cluster: 1, 3, 5 or 7 (default: 3, or 1 without workers)',
+      'number of control planes of the demo cluster: 1, 3 or 5 (default: 3, or 1 without workers)',
       controlPlaneCount,
     )
     .option(

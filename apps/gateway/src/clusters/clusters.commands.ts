@@ -43,6 +43,7 @@ import { ConnectionQueries } from '../connections/connections.queries.js';
 import { causeOf, type Caller, type Exchange } from '../http/caller.js';
 import { unwrap, throwIfRefused } from '../http/refusal.error.js';
 import { clusters, type ClusterCommand, type ClusterState, type RemoveNode } from './clusters.decider.js';
+import { apiAddressFaults } from './api.address.rules.js';
 import { unknownSpecs, unknownZones, type AskedMachines } from './offered.specs.js';
 import { retries } from './retries.decider.js';
 
@@ -139,7 +140,11 @@ export class ClusterCommands {
       ...asked('worker', spec.workers),
     ]);
     const roleFault = rolesFault(spec);
-    const connectionFaults = roleFault === undefined ? machineFaults : [...machineFaults, roleFault];
+    const connectionFaults = [
+      ...machineFaults,
+      ...apiAddressFaults(known, spec.controlPlane, setFields('controlPlane', 0)),
+      ...(roleFault === undefined ? [] : [roleFault]),
+    ];
     return this.decide(
       {
         type: 'RequestCluster',

@@ -268,10 +268,10 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     'The number of control planes must be odd (etcd needs a majority), not 4',
     'controlPlane[0].count',
   ]),
-  wrong('nine control planes', controlPlane(9), [
+  wrong('seven control planes', controlPlane(7), [
     'cluster.control-plane-too-many',
     400,
-    'The number of control planes must be at most 7, not 9',
+    'The number of control planes must be at most 5, not 7',
     'controlPlane[0].count',
   ]),
   wrong(

@@ -95,6 +95,7 @@ const CREATE_REFUSALS: readonly RefusalCode[] = [
   'cluster.name-taken',
   'cluster.deleting',
   'connection.unknown',
+  'stock.api-address-missing',
   ...CHANGE_REFUSALS,
 ];
 

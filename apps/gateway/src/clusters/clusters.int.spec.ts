@@ -123,6 +123,39 @@ describe('a wrong request', () => {
     expect((await gateway.log()).length).toBe(before);
   });
 
+  it('is refused where an inventory gives the API of 3 control planes no address, and nothing is recorded [ORBITER 2]', async () => {
+    const rack = { name: 'rack-1', address: '198.51.100.11' };
+    await gateway.ask('PUT', '/connections/rack', {
+      body: { provider: 'ssh', namespaces: ['*'], settings: { hosts: [rack], secret: 'key' } },
+    });
+    const machines = { connection: 'rack', spec: 'ssh.any' };
+    const body = request('bare', {
+      controlPlane: [{ ...machines, count: 3 }],
+      worker: [{ ...machines, count: 1 }],
+    });
+    const refused = await gateway.ask<ErrorView>('POST', clusters, { body });
+    expect([refused.status, refused.body.reason, refused.body.field]).toEqual([
+      422,
+      'stock.api-address-missing',
+      'controlPlane[0].connection',
+    ]);
+    expect(refused.body.message).toBe('Connection rack has no address for the API of 3 control planes');
+    expect(refused.body.help).toContain('apiAddress');
+    const pool = { connection: 'rack', machineType: 'ssh.any', replicas: 1 };
+    const declared = await gateway.ask<ErrorView>('PUT', `${clusters}/bare/manifest`, {
+      body: {
+        ...{ apiVersion: 'fairlead.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'bare' } },
+        spec: { controlPlane: { ...pool, replicas: 3 }, pools: [{ ...pool, name: 'web' }] },
+      },
+    });
+    expect([declared.status, declared.body.reason, declared.body.field]).toEqual([
+      422,
+      'stock.api-address-missing',
+      'spec.controlPlane.connection',
+    ]);
+    expect(await about('bare')).toEqual([]);
+  });
+
   it('gets everything that is wrong with it at once', async () => {
     const body = request('Wrong', { serviceType: 'both', worker: [] });
     const { body: error } = await gateway.ask<ErrorView>('POST', '/ns/nowhere/clusters', { body });

@@ -67,6 +67,7 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'etcd.schedule-too-often',
   'etcd.keep-for-short',
   'cluster.control-plane-even',
+  'cluster.control-plane-count',
   'cluster.etcd-external-count',
   'cluster.control-plane-too-many',
   'cluster.single-node',

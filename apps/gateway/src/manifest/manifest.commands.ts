@@ -44,6 +44,7 @@ import {
   CONTROL_PLANE_FIELDS,
   newClusterFaults,
   poolFields,
+  type Registered,
   versionFaults,
 } from '@fairlead/domain';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
@@ -51,6 +52,7 @@ import { certificateFault } from '@fairlead/parsers/certificates';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
+import { apiAddressFaults } from '../clusters/api.address.rules.js';
 import type { AskedMachines } from '../clusters/offered.specs.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { causeOf, type Caller } from '../http/caller.js';
@@ -337,11 +339,12 @@ export class ManifestCommands {
     }
     const change = { before: isNew ? undefined : declared.spec, after: spec };
     throwIfRefused(await this.checks.faults({ namespace, cluster }, change, known));
-    const connectionFaults = await this.clusters.machineFaults(
+    const machineFaults = await this.clusters.machineFaults(
       known,
       { namespace, identity: caller.identity, isNew, ...(corrects ? { uid: declared?.uid } : {}) },
       isNew ? machinesOf(clusterSpecOf(cluster, spec), spec) : machinesAdded(plan, spec),
     );
+    const connectionFaults = [...machineFaults, ...(isNew ? addressFaults(known, spec) : [])];
     return { spec, plan, connectionFaults, warnings, releases };
   }
 
@@ -373,6 +376,9 @@ const ofPool =
     set,
     fields: poolFields(pools.findIndex(({ name }) => name === set.pool)),
   });
+
+const addressFaults = (known: Registered, { controlPlane: { connection, replicas } }: DeclaredSpec) =>
+  apiAddressFaults(known, { connection, count: replicas }, CONTROL_PLANE_FIELDS);
 
 /** The machines of a new cluster. */
 const machinesOf = ({ controlPlane, workers }: ClusterSpec, spec: DeclaredSpec): readonly AskedMachines[] => [

@@ -41,6 +41,7 @@ const CREATE_REFUSALS = [
   'cluster.version-unknown',
   'cluster.version-withdrawn',
   'cluster.control-plane-even',
+  'stock.api-address-missing',
 ] as const;
 
 const CHANGES = [

@@ -132,6 +132,9 @@ describe('a change of a manifest', () => {
     [{ version: 'v1.36.3', pools: [] }, 409, 'cluster.version-with-changes', 'spec.version'],
     [{ network: { podCidr: '10.0.0.0/16' } }, 422, 'cluster.field-immutable', 'spec.network.podCidr'],
     [{ controlPlane: { replicas: 4 } }, 400, 'cluster.control-plane-even', 'spec.controlPlane.replicas'],
+    [{ controlPlane: { replicas: 0 } }, 400, 'cluster.control-plane-count', 'spec.controlPlane.replicas'],
+    [{ controlPlane: { replicas: 7 } }, 400, 'cluster.control-plane-too-many', 'spec.controlPlane.replicas'],
+    [{ controlPlane: { replicas: 9 } }, 400, 'cluster.control-plane-too-many', 'spec.controlPlane.replicas'],
     [
       { controlPlane: { replicas: 1, rollout: { maxSurge: 0 } } },
       422,

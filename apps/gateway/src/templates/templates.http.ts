@@ -28,6 +28,8 @@ const VALUE_REFUSALS: readonly RefusalCode[] = [
   'cluster.version-unknown',
   'cluster.version-withdrawn',
   'cluster.control-plane-even',
+  'cluster.control-plane-count',
+  'cluster.control-plane-too-many',
   'cluster.etcd-external-count',
   'cluster.single-connection',
   'cluster.cni-multi',

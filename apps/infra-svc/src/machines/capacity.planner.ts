@@ -39,7 +39,7 @@ export const capacityRefusal = (
     return refuse('cluster.too-many-nodes', { max: CLUSTER_WORKERS_MAX, count: ofRole }, 'worker');
   const members = controlPlanesNow + addedControlPlanes;
   if (!isTransient && addedControlPlanes > 0 && members > CONTROL_PLANES_MAX)
-    return refuse('cluster.control-plane-too-many', { count: members }, 'controlPlane');
+    return refuse('cluster.control-plane-too-many', { max: CONTROL_PLANES_MAX, count: members }, 'controlPlane');
   const count = planned.length + addedWorkers + addedControlPlanes;
   const room = podRangesOf(kubernetes);
   if (count <= room) return undefined;

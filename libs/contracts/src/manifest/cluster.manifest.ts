@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import {
   CloudController,
   CNIS,
@@ -33,7 +33,7 @@ import { Hooks } from './hooks.js';
 import { leaseOf, ManifestLease } from '../lease.js';
 import { EVERYONE, Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
-import { Labels, poolFields } from './pool.fields.js';
+import { controlPlaneReplicas, Labels, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { TemplateName, TemplateUse } from './template.use.js';
 import { VirtualAddresses } from '../network/virtual.addresses.js';
@@ -116,7 +116,7 @@ export const ManifestSpec = z.strictObject({
     .optional()
     .describe('An NFS storage class is installed'),
   controlPlane: z.strictObject({
-    replicas: z.int().min(1).max(CONTROL_PLANES_MAX).describe('1, 3, 5 or 7'),
+    replicas: controlPlaneReplicas,
     ...machines,
     etcd: z.enum(ETCDS).default(CLUSTER_DEFAULTS.etcd),
     schedulable: z

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { limitedRecord } from '../limited.record.js';
 import { refuse, type Refusal } from '../refusals.js';
 
@@ -105,3 +106,10 @@ export const metadataFaults = (
     ]),
   ];
 };
+
+/** Which numbers are possible depends on the etcd and on what there is already: a rule refuses the others by code. */
+export const controlPlaneReplicas = z
+  .int()
+  .min(0)
+  .max(POOL_NODES_MAX)
+  .describe('1, 3 or 5; with an external etcd, 3, 5 or 7');

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { CONTROL_PLANES_MAX } from '../cluster.limits.js';
 import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDiskRequest, ServiceType, ImageName } from '../cluster-spec.js';
 import { ConnectionName } from '../ids.js';
 import { Firewall } from '../network/firewall.js';
@@ -10,7 +9,7 @@ import { DrainPolicy } from './drain.policy.js';
 import { EtcdSnapshotMaxAge, ManifestEtcdBackups } from './etcd.backups.js';
 import { ManifestHealthCheck } from './health.check.js';
 import { Hooks } from './hooks.js';
-import { poolFields } from './pool.fields.js';
+import { controlPlaneReplicas, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 
 const text = z.string().max(TEXT_LENGTH_MAX);
@@ -41,7 +40,7 @@ export const TemplateCluster = z
     storage: z.strictObject({ nfs: z.strictObject({ server: text.min(1), path: text.min(1) }) }).optional(),
     controlPlane: z
       .strictObject({
-        replicas: z.int().min(1).max(CONTROL_PLANES_MAX).optional().describe('1, 3, 5 or 7'),
+        replicas: controlPlaneReplicas.optional(),
         ...machines,
         etcd: z.enum(ETCDS).optional(),
         rollout: ControlPlaneRollout.optional(),

@@ -207,17 +207,17 @@ export const CLUSTER_REFUSALS = {
   'cluster.control-plane-count': definition(
     400,
     'The number of control planes must be at least 1',
-    'Use 1, 3, 5 or 7.',
+    'Use 1, 3 or 5; with an external etcd, 3, 5 or 7.',
   ),
   'cluster.control-plane-even': definition(
     400,
     'The number of control planes must be odd (etcd needs a majority), not {count}',
-    'Use 1, 3, 5 or 7.',
+    'Use 1, 3 or 5; with an external etcd, 3, 5 or 7.',
   ),
   'cluster.control-plane-too-many': definition(
     400,
-    'The number of control planes must be at most 7, not {count}',
-    'Use 1, 3, 5 or 7.',
+    'The number of control planes must be at most {max}, not {count}',
+    'Use 1, 3 or 5; with an external etcd, 3, 5 or 7.',
   ),
   'cluster.worker-missing': definition(
     400,

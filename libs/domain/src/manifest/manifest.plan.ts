@@ -1,7 +1,6 @@
 import {
   apiAccessOf,
   apiAccessText,
-  CONTROL_PLANES_MAX,
   type NodeSet,
   EXTERNAL_ETCD_COUNTS,
   refuse,
@@ -25,6 +24,7 @@ import {
 } from '@fairlead/contracts';
 import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
+import { controlPlaneCountFaults } from '../rules/control-plane.rules.js';
 import { versionPath } from '../version.path.js';
 import { changedFields } from './manifest.diff.js';
 import { victimsOf, type PoolMember, type Victim } from './victims.js';
@@ -454,8 +454,7 @@ const controlPlaneFaults = (
   if (was.etcd === 'external')
     return EXTERNAL_ETCD_COUNTS.includes(after) ? [] : [refuse('cluster.etcd-external-count', {}, field)];
   if (was.schedulable) return [refuse('cluster.single-node', {}, field)];
-  if (after > CONTROL_PLANES_MAX) return [refuse('cluster.control-plane-too-many', { count: after }, field)];
-  return after % 2 === 0 ? [refuse('cluster.control-plane-even', { count: after }, field)] : [];
+  return controlPlaneCountFaults(is, field);
 };
 
 const CONTROL_PLANE_MACHINE: Readonly<Record<string, Read>> = {

@@ -573,7 +573,12 @@ describe('the plan of a change', () => {
     ],
     [
       'cluster.control-plane-too-many',
-      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 9 } }),
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 7 } }),
+      'spec.controlPlane.replicas',
+    ],
+    [
+      'cluster.control-plane-count',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 0 } }),
       'spec.controlPlane.replicas',
     ],
   ])('is refused with %s', (code, after, field) =>

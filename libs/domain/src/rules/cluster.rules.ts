@@ -4,7 +4,6 @@ import {
   LOAD_BALANCERS,
   SERVICE_TYPES,
   CLUSTER_WORKERS_MAX,
-  CONTROL_PLANES_MAX,
   EXTERNAL_ETCD_COUNTS,
   CLUSTER_NAME,
   CLUSTER_NAME_LENGTH_MAX,
@@ -18,6 +17,7 @@ import {
   versionRanges,
 } from '@fairlead/contracts';
 import { offeredReleases, type OwnReleases } from '../releases.fold.js';
+import { controlPlaneCountFaults } from './control-plane.rules.js';
 import { isHost, isPath } from './nfs.js';
 import {
   maskBits,
@@ -258,10 +258,8 @@ export const shapeFaults: Rule = (cluster, own) => SHAPE_RULES.flatMap((rule) =>
 export const controlPlaneFaults = ({ spec: { controlPlane }, fields }: NewCluster): readonly Refusal[] => {
   const { replicas: count, schedulable } = controlPlane;
   const field = fields.controlPlane.count;
-  if (count < 1) return [refuse('cluster.control-plane-count', {}, field)];
-  if (schedulable) return when(count > 1, () => refuse('cluster.single-node', {}, field));
-  if (count > CONTROL_PLANES_MAX) return [refuse('cluster.control-plane-too-many', { count }, field)];
-  return when(count % 2 === 0, () => refuse('cluster.control-plane-even', { count }, field));
+  if (schedulable && count > 0) return when(count > 1, () => refuse('cluster.single-node', {}, field));
+  return controlPlaneCountFaults(controlPlane, field);
 };
 
 const workersInAll: Rule = ({ workers, fields }) => {
