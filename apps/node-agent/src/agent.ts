@@ -1,5 +1,5 @@
 import { wordsOf, type AgentConfig, type NodeLoadBalancing } from '@fairlead/contracts';
-import { ADDRESSES } from '@fairlead/node-scripts';
+import { ADDRESSES, BALANCER } from '@fairlead/node-scripts';
 import { KnownReleases } from './node/known.releases.js';
 import { openSource } from './adapters/files/open.source.js';
 import { httpAsk } from './adapters/host/http.ask.js';
@@ -175,7 +175,8 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
   const { node } = config;
   const looks = options.addressLooks ?? hostAddressLooks(ADDRESSES.stats);
   const addresses = addressProbes(config, { metronome, log, journal, looks });
-  const apiAddress = apiAddressProbe(config, { host, metronome, log, journal, looks });
+  const apiLooks = options.addressLooks ?? hostAddressLooks(BALANCER.stats);
+  const apiAddress = apiAddressProbe(config, { host, metronome, log, journal, looks: apiLooks });
   const onServed = (balancing: NodeLoadBalancing | null): void => addresses.set(balancing);
   const sleep = (ms: number): Promise<void> => network.sleep(ms);
   const network = new NetworkLoop({

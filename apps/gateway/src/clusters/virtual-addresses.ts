@@ -83,6 +83,30 @@ export const addressStatuses = (
   });
 };
 
+/** How the address of the Kubernetes API is that control planes of a cluster share. */
+export interface ApiAddressStatus {
+  /** How many control planes hold it: one, if all is well. */
+  readonly holders: number;
+  /** Whether each API server passes the health check of the balancer, as far as the holder says. */
+  readonly upstreams: ReadonlyMap<string, boolean>;
+}
+
+type ApiWitness = Pick<NodeDoc, 'name' | 'apiAddress' | 'isLost' | 'away' | 'isRemoving'>;
+
+/** Nodes that are away, or leave, hold nothing, whatever they said last. */
+export const apiAddressStatus = (nodes: readonly ApiWitness[]): ApiAddressStatus => {
+  const known = new Set<string>(nodes.map(({ name }) => name));
+  const claims = nodes
+    .flatMap((node) => (node.apiAddress?.held === true && !isAway(node) && !node.isRemoving ? [node.apiAddress] : []))
+    .toSorted((one, other) => (one.since < other.since ? 1 : -1));
+  const upstreams = Object.entries(claims[0]?.upstreams ?? {}).filter(([node]) => known.has(node));
+  return { holders: claims.length, upstreams: new Map(upstreams) };
+};
+
+/** One control plane holds it, and some API server answers behind it. */
+export const isApiAddressUp = ({ holders, upstreams }: ApiAddressStatus): boolean =>
+  holders === 1 && (upstreams.size === 0 || [...upstreams.values()].some(Boolean));
+
 /** Clients get an answer on every port. */
 export const isAddressUp = ({ holder, transports }: AddressStatus): boolean =>
   holder !== null && transports.every(({ reached, up }) => reached && up > 0);

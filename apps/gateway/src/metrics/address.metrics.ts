@@ -2,24 +2,25 @@ import { DATABASE, METRICS, type GaugeRequest, type ServiceMetrics } from '@fair
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import type { ClusterDoc } from '../clusters/clusters.projection.js';
-import { addressStatuses } from '../clusters/virtual-addresses.js';
+import { addressStatuses, apiAddressStatus } from '../clusters/virtual-addresses.js';
 import { SETTINGS, type Settings } from '../config.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import {
   addressCounts,
   addressReadings,
   apiAddressCounts,
+  apiAddressReadings,
+  apiUpstreamCounts,
+  apiUpstreamReadings,
   transportReadings,
   upstreamCounts,
   upstreamReadings,
   type ClusterAddresses,
+  type ClusterApiAddress,
 } from './address.readings.js';
 
 /** Most clusters with virtual addresses whose gauges are reported. */
 const ADDRESSED_CLUSTERS_MAX = 1_000;
-
-/** Its machine is there, and its agent reports: `isAway` in SQL. */
-const IS_THERE = `not (doc->>'isLost')::boolean and not (doc ? 'away')`;
 
 type AddressedCluster = Required<Pick<ClusterDoc, 'namespace' | 'name' | 'virtualAddresses'>>;
 
@@ -27,6 +28,7 @@ type AddressedCluster = Required<Pick<ClusterDoc, 'namespace' | 'name' | 'virtua
 @Injectable()
 export class AddressMetrics {
   private scraped: Promise<readonly ClusterAddresses[]> | undefined;
+  private scrapedApi: Promise<readonly ClusterApiAddress[]> | undefined;
 
   constructor(
     @Inject(METRICS) metrics: ServiceMetrics,
@@ -48,7 +50,13 @@ export class AddressMetrics {
         name: 'fairlead_api_addresses',
         help: 'Clusters whose control planes share an address of the API, by how many of them hold it',
         labels: ['holders'],
-        read: async () => apiAddressCounts(await this.apiHolders()),
+        read: async () => apiAddressCounts(await this.apiAddresses()),
+      },
+      {
+        name: 'fairlead_api_upstreams',
+        help: 'API servers behind addresses of the API that control planes share, by whether they pass the health check of the balancer',
+        labels: ['state'],
+        read: async () => apiUpstreamCounts(await this.apiAddresses()),
       },
       {
         name: 'fairlead_upstreams',
@@ -63,6 +71,18 @@ export class AddressMetrics {
   private namedGauges(): readonly GaugeRequest[] {
     const of = ['namespace', 'cluster', 'address'];
     return [
+      {
+        name: 'fairlead_api_address_up',
+        help: '1 if one control plane holds the address of the API that they share, and some API server passes the health check of the balancer',
+        labels: ['namespace', 'cluster'],
+        read: async () => apiAddressReadings(await this.apiAddresses()),
+      },
+      {
+        name: 'fairlead_api_upstream_up',
+        help: '1 if the API server of the control plane passes the health check of the balancer; absent while no control plane holds the address',
+        labels: ['namespace', 'cluster', 'upstream'],
+        read: async () => apiUpstreamReadings(await this.apiAddresses()),
+      },
       {
         name: 'fairlead_virtual_address_up',
         help: '1 if a node holds the virtual address and some node answers behind each of its ports, as the holder reports it',
@@ -84,13 +104,27 @@ export class AddressMetrics {
     ];
   }
 
-  /** How many control planes hold the API's address, of each cluster in which they share one. */
-  private async apiHolders(): Promise<readonly number[]> {
-    const rows = await this.database.query<{ held: string }[]>(
-      `select count(*) filter (where (doc->'apiAddress'->>'held')::boolean and ${IS_THERE}) as held
-         from nodes where doc ? 'apiAddress' and not (doc->>'isRemoving')::boolean group by cluster_key`,
+  /** Of the clusters in which control planes share an address of the API; read once for all gauges of a scrape. */
+  private apiAddresses(): Promise<readonly ClusterApiAddress[]> {
+    this.scrapedApi ??= this.readApiAddresses().finally(() => {
+      this.scrapedApi = undefined;
+    });
+    return this.scrapedApi;
+  }
+
+  private async readApiAddresses(): Promise<readonly ClusterApiAddress[]> {
+    const rows = await this.database.query<{ key: string; doc: NodeDoc }[]>(
+      `select cluster_key as key, doc from nodes
+        where doc->>'role' = 'control-plane' and not (doc->>'isRemoving')::boolean and cluster_key in (
+          select distinct cluster_key from nodes where doc ? 'apiAddress' order by cluster_key limit ${ADDRESSED_CLUSTERS_MAX})
+        order by cluster_key`,
     );
-    return rows.map(({ held }) => Number(held));
+    const clusters = new Map<string, NodeDoc[]>();
+    for (const { key, doc } of rows) clusters.set(key, [...(clusters.get(key) ?? []), doc]);
+    return [...clusters.values()].map((nodes) => {
+      const { namespace, cluster } = nodes[0]!;
+      return { namespace, cluster, status: apiAddressStatus(nodes) };
+    });
   }
 
   /** Read once for all gauges of a scrape. */

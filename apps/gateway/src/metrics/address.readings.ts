@@ -1,10 +1,21 @@
 import type { Reading } from '@fairlead/service-kit';
-import { isAddressUp, type AddressStatus } from '../clusters/virtual-addresses.js';
+import {
+  isAddressUp,
+  isApiAddressUp,
+  type AddressStatus,
+  type ApiAddressStatus,
+} from '../clusters/virtual-addresses.js';
 
 export interface ClusterAddresses {
   readonly namespace: string;
   readonly cluster: string;
   readonly statuses: readonly AddressStatus[];
+}
+
+export interface ClusterApiAddress {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly status: ApiAddressStatus;
 }
 
 /** Series of one gauge at most: what nodes report must not fill the memory of whoever scrapes. */
@@ -66,8 +77,32 @@ const HOLDERS = {
 } as const;
 
 /** `none` and `several` are faults. */
-export const apiAddressCounts = (holders: readonly number[]): readonly Reading[] =>
-  Object.entries(HOLDERS).map(([name, isSo]) => ({ labels: { holders: name }, value: holders.filter(isSo).length }));
+export const apiAddressCounts = (clusters: readonly ClusterApiAddress[]): readonly Reading[] =>
+  Object.entries(HOLDERS).map(([name, isSo]) => ({
+    labels: { holders: name },
+    value: clusters.filter(({ status }) => isSo(status.holders)).length,
+  }));
+
+/** 1: one control plane holds the address of the API, and some API server answers behind it. */
+export const apiAddressReadings = (clusters: readonly ClusterApiAddress[]): readonly Reading[] =>
+  bounded(
+    clusters.map(({ namespace, cluster, status }) => ({
+      labels: { namespace, cluster },
+      value: bit(isApiAddressUp(status)),
+    })),
+  );
+
+/** 1: the API server of the control plane passes the health check of the balancer. */
+export const apiUpstreamReadings = (clusters: readonly ClusterApiAddress[]): readonly Reading[] =>
+  bounded(
+    clusters.flatMap(({ namespace, cluster, status: { upstreams } }) =>
+      [...upstreams].map(([upstream, isUp]) => ({ labels: { namespace, cluster, upstream }, value: bit(isUp) })),
+    ),
+  );
+
+/** Without a name of anything. */
+export const apiUpstreamCounts = (clusters: readonly ClusterApiAddress[]): readonly Reading[] =>
+  counted(clusters.flatMap(({ status: { upstreams } }) => [...upstreams.values()]));
 
 /** Without a name of anything. */
 export const addressCounts = (clusters: readonly ClusterAddresses[]): readonly Reading[] =>

@@ -178,15 +178,27 @@ describe('the metrics of the gateway', () => {
     await eventually(async () => (await metrics()).includes(gauge('none', 1)));
     await gateway.state(nodeFact('ApiAddressProbed', 'demo-cp-1', { held: true }));
     await eventually(async () => (await metrics()).includes(gauge('one', 1)));
+    const upstreams = { 'demo-cp-1': true, 'demo-cp-9': true };
+    await gateway.state(nodeFact('ApiAddressProbed', 'demo-cp-1', { held: true, upstreams }));
+    await eventually(async () => (await metrics()).includes('fairlead_api_upstreams{state="up",service="gateway"} 1'));
+    expect((await metrics()).join('\n')).not.toMatch(/demo-cp/);
     expect(await metrics()).toEqual(expect.arrayContaining([gauge('none', 0), gauge('several', 0)]));
     const { body } = await gateway.ask<ClusterView>('GET', '/ns/default/clusters/demo');
     expect(body.conditions.map(({ type }) => type)).toContain('ApiAddressHeld');
   });
 
-  it('have a gauge for each virtual address, each of its ports and each node behind it, where names may be shown [ORBITER 32]', async () => {
+  it('have a gauge for each virtual address, each of its ports and each node behind it, those of the API included, where names may be shown [ORBITER 32]', async () => {
     const replica = await gateway.startReplica({ METRICS_NAMES: 'show' });
     const labels = 'namespace="default",cluster="demo",address="ingress"';
+    const upstreams = { 'demo-cp-1': false };
+    await gateway.state(nodeFact('ApiAddressProbed', 'demo-cp-1', { held: true, upstreams }));
+    await eventually(async () =>
+      (await metrics()).includes('fairlead_api_upstreams{state="down",service="gateway"} 1'),
+    );
+    const ofApi = 'namespace="default",cluster="demo"';
     const gauges = [
+      `fairlead_api_address_up{${ofApi},service="gateway"} 0`,
+      `fairlead_api_upstream_up{${ofApi},upstream="demo-cp-1",service="gateway"} 0`,
       `fairlead_virtual_address_up{${labels},service="gateway"} 1`,
       `fairlead_virtual_address_transport_up{${labels},transport="https",service="gateway"} 1`,
       `fairlead_upstream_up{${labels},transport="https",upstream="demo-w-1",service="gateway"} 1`,

@@ -102,7 +102,12 @@ export interface NodeDoc extends MachinePlan {
   /** What it last said of the virtual addresses that it may hold, and when; absent: nothing. */
   readonly addresses?: { readonly reports: readonly AddressReport[]; readonly since: string };
   /** Whether it holds the address of the API that control planes share, and since when; absent: there is none. */
-  readonly apiAddress?: { readonly held: boolean; readonly since: string };
+  readonly apiAddress?: {
+    readonly held: boolean;
+    readonly since: string;
+    /** Whether each API server passes the health check of the balancer, as its holder says; absent: it does not say. */
+    readonly upstreams?: Readonly<Record<string, boolean>> | undefined;
+  };
   /** What its health check led to, in one sentence; absent: nothing. */
   readonly remediation?: string;
   readonly changedAt: string;
@@ -336,6 +341,16 @@ const hasNetwork = ({ firewall, sshd, loadBalancing }: DesiredNetwork): boolean 
 
 const withoutNetwork = ({ network: _network, ...doc }: NodeDoc): NodeDoc => doc;
 
+/** `since`: when it began to hold the address, or ceased to. */
+const apiAddressAfter = (
+  before: NodeDoc['apiAddress'],
+  { data: { held, upstreams }, meta }: StoredEvent<'ApiAddressProbed'>,
+): NonNullable<NodeDoc['apiAddress']> => ({
+  held,
+  since: before?.held === held ? before.since : meta.time,
+  ...(upstreams === undefined ? {} : { upstreams }),
+});
+
 /** What became of the network configuration that is desired. A word about an earlier one says nothing. */
 const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time: since } = event.meta;
@@ -357,7 +372,7 @@ const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return { ...doc, network: { ...network, ...outcome, since }, changedAt: since };
     }
     case 'ApiAddressProbed':
-      return { ...doc, apiAddress: { held: event.data.held, since } };
+      return { ...doc, apiAddress: apiAddressAfter(doc.apiAddress, event) };
     case 'VirtualAddressesProbed':
       return { ...doc, addresses: { reports: event.data.addresses, since } };
     default:

@@ -18,6 +18,14 @@ const TransportReport = z.strictObject({
     .describe('Whether each of them answers; those that do not are listed first'),
 });
 
+/** More control planes than any cluster has, those that are added before others leave included. */
+const API_UPSTREAMS_MAX = 16;
+
+export const ApiUpstreams = z
+  .record(NodeName, z.boolean())
+  .refine((upstreams) => Object.keys(upstreams).length <= API_UPSTREAMS_MAX, { error: 'has too many nodes' })
+  .describe('Whether the API server of each control plane passes the health check of the balancer');
+
 const AddressReport = z.strictObject({
   name: AddressLabel,
   held: z.boolean().describe('An interface of this node has the address'),

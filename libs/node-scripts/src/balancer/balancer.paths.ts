@@ -3,6 +3,8 @@ export const BALANCER = {
   haproxy: '/etc/fairlead/balancer/haproxy.cfg',
   keepalived: '/etc/fairlead/balancer/keepalived.conf',
   check: '/etc/fairlead/balancer/check.sh',
+  /** haproxy's socket with the state of the API servers. */
+  stats: '/run/fairlead/haproxy.sock',
   units: ['fairlead-keepalived.service', 'fairlead-haproxy.service'],
 } as const;
 

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventuallyPasses, newFolder, removeFolder } from '@fairlead/testing';
 import {
   ask,
   askWhenItListens,
@@ -11,6 +15,7 @@ import {
 } from '../../../../test/balancers/balanced.js';
 import { itWith } from '../../../../test/recorded/checkers.js';
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
+import { BALANCER } from './balancer.paths.js';
 import { haproxyConfig, MONITOR_PORT } from './haproxy.config.js';
 
 const [FIRST, SECOND] = [HOST, '127.0.0.2'] as const;
@@ -24,6 +29,8 @@ const OUT_AFTER_MS = 3 * (1_000 + 5_000);
 const CASE_LIMIT_MS = 60_000;
 
 let balanced: Balanced;
+let folder: string;
+const socket = (): string => join(folder, 'stats.sock');
 
 /** API servers at these addresses, behind the haproxy of a control plane. Returns its port. */
 const balance = async (health: Readonly<Record<string, Health>>, answersAfterMs: number): Promise<number> => {
@@ -35,6 +42,7 @@ const balance = async (health: Readonly<Record<string, Health>>, answersAfterMs:
   balanced.start(
     own
       .replaceAll(/^ {2}(user|group) haproxy\n/gm, '')
+      .replace(BALANCER.stats, socket())
       .replace(`bind *:${port}`, `bind ${HOST}:${port}`)
       .replaceAll(`:${API_PORT}`, `:${apiPort}`)
       .replace(`:${MONITOR_PORT}`, `:${monitorPort}`),
@@ -42,11 +50,22 @@ const balance = async (health: Readonly<Record<string, Health>>, answersAfterMs:
   return port;
 };
 
+/** haproxy's answer to `show stat`. */
+const statistics = async (): Promise<string> => {
+  const asked = connect({ path: socket() });
+  asked.write('show stat\n');
+  return text(asked);
+};
+
 describe('haproxy on control planes of own hosts', () => {
   beforeEach(() => {
     balanced = new Balanced();
+    folder = newFolder('balancer-stats');
   });
-  afterEach(() => balanced.end());
+  afterEach(async () => {
+    await balanced.end();
+    removeFolder(folder);
+  });
 
   const busy: readonly (readonly [string, Health])[] = [
     ['needs three seconds for each health check', () => ({ status: 200, afterMs: 3_000 })],
@@ -94,6 +113,27 @@ describe('haproxy on control planes of own hosts', () => {
       expect(answers).toEqual(answers.map(() => 200));
       expect(performance.now() - from).toBeLessThan(ANSWERED_AFTER_MS + MORE_MS);
       expect(new Set(await Promise.all(open))).toEqual(new Set([200, 'ECONNRESET']));
+    },
+    CASE_LIMIT_MS,
+  );
+
+  itWith('haproxy')(
+    'states at its socket which API servers pass their health check [ORBITER 32]',
+    async () => {
+      const sick: Health = () => ({ status: 500, afterMs: 0 });
+      expect(await askWhenItListens(await balance({ [FIRST]: HEALTHY, [SECOND]: sick }, 0))).toBe(200);
+      await eventuallyPasses(
+        async () => {
+          const rows = (await statistics()).split('\n').map((line) => line.split(','));
+          const status = rows[0]?.indexOf('status') ?? -1;
+          const servers = rows.filter(([backend, server]) => backend === 'api' && server?.startsWith('cp-'));
+          expect(servers.map((row) => [row[1], row[status]])).toEqual([
+            ['cp-1', 'UP'],
+            ['cp-2', 'DOWN'],
+          ]);
+        },
+        { withinMs: CASE_LIMIT_MS / 2 },
+      );
     },
     CASE_LIMIT_MS,
   );

@@ -1,5 +1,6 @@
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
 import { apiBackends, DEAD_PEERS, OLD_CONNECTIONS_KEPT } from './api.backend.js';
+import { BALANCER } from './balancer.paths.js';
 import { hostPort } from './host.port.js';
 
 /** A control plane with its address for peers. */
@@ -32,6 +33,7 @@ global
   group haproxy
   maxconn 8192
   hard-stop-after ${OLD_CONNECTIONS_KEPT}
+  stats socket ${BALANCER.stats} mode 600 level user
 
 defaults
   mode tcp

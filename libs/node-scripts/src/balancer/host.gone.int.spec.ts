@@ -46,7 +46,7 @@ whenPossible('haproxy on a control plane of own hosts, when the host of an API s
     const peers = Object.entries(HOSTS).map(([name, address]) => ({ name, address }));
     const file = join(folder, 'haproxy.cfg');
     const own = haproxyConfig({ ipv6: false, port: BALANCED_PORT }, peers);
-    writeFileSync(file, own.replaceAll(/^ {2}(user|group) haproxy\n/gm, ''));
+    writeFileSync(file, own.replaceAll(/^ {2}((user|group) haproxy|stats socket .*)\n/gm, ''));
     haproxy = machines.start('lb', 'haproxy', ['-W', '-f', file]);
   }, CASE_LIMIT_MS);
 
