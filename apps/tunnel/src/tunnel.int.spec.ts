@@ -2,9 +2,10 @@ import { HELD_NAMES_BUCKET, PUBLISHED_NAMES_BUCKET, type ClusterUid, type HeldNa
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
+import { describeWith } from '@fairlead/testing/programs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kvm, type KV } from '@nats-io/kv';
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import {
@@ -33,15 +34,8 @@ interface Key {
   readonly publicKey: string;
 }
 
-const MISSING = ['ssh', 'ssh-keygen', 'openssl'].filter(
-  (program) => spawnSync(program, ['-V'], { stdio: 'ignore' }).error !== undefined,
-);
-if (MISSING.length > 0)
-  process.stderr.write(`\n!!! NOT CHECKED with OpenSSH: ${MISSING.join(', ')}: not on this machine\n\n`);
-const withPrograms = MISSING.length > 0 ? describe.skip : describe;
-
 /** A real nats-server, the tunnel's own code, OpenSSH as the client, and a TLS server behind it that answers with its name. */
-withPrograms('a tunnel', () => {
+describeWith('ssh', 'ssh-keygen', 'openssl')('a tunnel', () => {
   let environment: TestEnvironment;
   let folder: string;
   let reserved: KV;

@@ -3,7 +3,7 @@ import { afterAll, describe, expect } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { itWith } from '../../../../test/recorded/checkers.js';
+import { itWith } from '@fairlead/testing/programs';
 import { newSshKey } from './ssh.key.js';
 
 describe('an SSH key of the instance', () => {

@@ -1,7 +1,7 @@
 import { NETWORK_PATHS, type NodeFirewall } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { itInNetwork } from '../../../../test/recorded/checkers.js';
+import { itInNetwork } from '@fairlead/testing/programs';
 import { CLIENT, FirewallWorld, SERVER, STRANGER } from '../../test/firewall.world.js';
 import { node, uid } from '../agent/agent.fixtures.js';
 import { messageOf } from './network.fixtures.js';

@@ -1,6 +1,6 @@
 import { describe, expect } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
-import { check, itInNetwork } from '../../../../test/recorded/checkers.js';
+import { check, itInNetwork } from '@fairlead/testing/programs';
 
 describe('nft', () => {
   const fileOf = (name: string): string => fileURLToPath(new URL(`golden/${name}.nft`, import.meta.url));

@@ -5,9 +5,10 @@ import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { startTestIdentity } from '@fairlead/lab/testing/identity';
 import { askOver, realmIssuer, signInAt, type Received, type TestIssuer } from '@fairlead/lab/testing/issuer';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
+import { describeWith } from '@fairlead/testing/programs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kvm, type KV } from '@nats-io/kv';
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -23,20 +24,13 @@ const URL_OF_SERVICE = `https://${NAME}`;
 const CLIENT = 'kube-default.demo.grafana';
 const uid = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff' as ClusterUid;
 
-const MISSING = ['ssh', 'ssh-keygen'].filter(
-  (program) => spawnSync(program, ['-V'], { stdio: 'ignore' }).error !== undefined,
-);
-if (MISSING.length > 0)
-  process.stderr.write(`\n!!! NOT CHECKED with OpenSSH: ${MISSING.join(', ')}: not on this machine\n\n`);
-const withPrograms = MISSING.length > 0 ? describe.skip : describe;
-
 interface Key {
   readonly file: string;
   readonly publicKey: string;
 }
 
 /** A real nats-server, two replicas of the tunnel, OpenSSH, a web server behind it; the identity provider is the imitation of Keycloak. */
-withPrograms('a published service', () => {
+describeWith('ssh', 'ssh-keygen')('a published service', () => {
   let environment: TestEnvironment;
   let folder: string;
   let issuer: TestIssuer;

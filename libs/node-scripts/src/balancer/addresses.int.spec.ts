@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { check, itWith } from '@fairlead/testing/programs';
 
 const GOLDEN = new URL('golden/', import.meta.url).pathname;
 const text = (name: string): string => readFileSync(join(GOLDEN, `${name}.golden`), 'utf8');

@@ -1,26 +1,10 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
 
 /** For programs that are not on an ordinary PATH. */
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`;
 const env = { ...process.env, PATH };
 
 const ip = (...args: readonly string[]): string => execFileSync('ip', args, { encoding: 'utf8', env });
-
-/** Whether these programs can run in network namespaces here. */
-export const canMakeNamespaces = (...programs: readonly ('haproxy' | 'keepalived')[]): boolean =>
-  process.getuid?.() === 0 &&
-  programs.every((program) => existsSync(`/usr/sbin/${program}`)) &&
-  ((): boolean => {
-    const probe = `fl${process.pid}probe`;
-    try {
-      ip('netns', 'add', probe);
-      ip('netns', 'delete', probe);
-      return true;
-    } catch {
-      return false;
-    }
-  })();
 
 /** Machines on one switch, each a network namespace of this machine, invisible from outside. */
 export class Machines {

@@ -1,6 +1,7 @@
 import { NodeLoadBalancing } from '@fairlead/contracts';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { eventuallyPasses } from '@fairlead/testing';
+import { describeInNetwork } from '@fairlead/testing/programs';
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { join } from 'node:path';
 import { addressesHaproxyConfig } from './addresses.haproxy.js';
 import { addressesCheck, addressesKeepalivedConfig } from './addresses.keepalived.js';
 import { ADDRESSES } from './balancer.paths.js';
-import { canMakeNamespaces, greeter, Machines } from './failover.fixtures.js';
+import { greeter, Machines } from './failover.fixtures.js';
 import { INTERFACE } from './keepalived.config.js';
 
 const ADDRESS = '198.51.100.5';
@@ -70,11 +71,7 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
     ],
   });
 
-const when = canMakeNamespaces('haproxy', 'keepalived') ? describe : describe.skip;
-if (when === describe.skip)
-  process.stderr.write('\n!!! NOT RUN: virtual addresses need root, haproxy, keepalived and network namespaces\n\n');
-
-when('a virtual address that two nodes may hold', () => {
+describeInNetwork('ip', 'haproxy', 'keepalived')('a virtual address that two nodes may hold', () => {
   let machines: Machines;
   let folder = '';
   const haproxy = new Map<Holder, ChildProcess>();

@@ -13,7 +13,7 @@ import {
   HOST,
   type Health,
 } from '../../../../test/balancers/balanced.js';
-import { itWith } from '../../../../test/recorded/checkers.js';
+import { itWith } from '@fairlead/testing/programs';
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
 import { BALANCER } from './balancer.paths.js';
 import { haproxyConfig, MONITOR_PORT } from './haproxy.config.js';

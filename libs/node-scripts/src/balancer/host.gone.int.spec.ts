@@ -1,5 +1,6 @@
 import { eventuallyPasses, newFolder, removeFolder } from '@fairlead/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describeInNetwork } from '@fairlead/testing/programs';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST, servingCertificate } from '../../../../test/balancers/balanced.js';
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
 import { apiClients, CUT_OFF, type RecordedRequest } from './api.clients.fixtures.js';
-import { canMakeNamespaces, Machines } from './failover.fixtures.js';
+import { Machines } from './failover.fixtures.js';
 import { haproxyConfig } from './haproxy.config.js';
 
 const HOSTS = { cp1: '198.51.100.31', cp2: '198.51.100.32' } as const;
@@ -23,11 +24,7 @@ const RELOADED_AFTER_MS = 2_000;
 const MORE_MS = 3_000;
 const CASE_LIMIT_MS = 120_000;
 
-const whenPossible = canMakeNamespaces('haproxy') ? describe : describe.skip;
-if (whenPossible === describe.skip)
-  process.stderr.write('\n!!! NOT RUN: a balancer whose hosts are gone needs root, haproxy and network namespaces\n\n');
-
-whenPossible('haproxy on a control plane of own hosts, when the host of an API server is gone', () => {
+describeInNetwork('ip', 'haproxy')('haproxy on a control plane of own hosts, when the host of an API server is gone', () => {
   let machines: Machines;
   let folder = '';
   let haproxy: ChildProcess;

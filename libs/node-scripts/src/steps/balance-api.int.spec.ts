@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { check, itWith } from '@fairlead/testing/programs';
 import { TestHost } from './host.fixtures.js';
 import { PEERS, SHARED, UID } from './steps.fixtures.js';
 import { renderStep } from './steps.js';

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { check, itWith } from '@fairlead/testing/programs';
 import { script } from '../shell/script.js';
 import { TestHost } from './host.fixtures.js';
 import { CLUSTER, CONTROL_PLANE, CREDENTIALS, UID, WORKER } from './steps.fixtures.js';

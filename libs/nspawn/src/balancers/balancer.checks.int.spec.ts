@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import { askWhenItListens, Balanced, freePort, HOST, type Health } from '../../../../test/balancers/balanced.js';
-import { itWith } from '../../../../test/recorded/checkers.js';
+import { itWith } from '@fairlead/testing/programs';
 import { haproxyConfig } from './haproxy.config.js';
 
 /** Longer than all checks that could remove the server. */

@@ -2,7 +2,7 @@ import { newFolder, removeFolder } from '@fairlead/testing';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from '@jest/globals';
-import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { check, itWith } from '@fairlead/testing/programs';
 import { haproxyConfig } from './haproxy.config.js';
 
 let folder: string;

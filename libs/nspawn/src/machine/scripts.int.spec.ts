@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect } from '@jest/globals';
-import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { check, itWith } from '@fairlead/testing/programs';
 
 const golden = (path: string): string => fileURLToPath(new URL(`../${path}.golden`, import.meta.url));
 const SCRIPTS = ['hosts/golden/customize.sh', 'hosts/golden/keeper.sh', 'balancers/golden/keeper.sh'];

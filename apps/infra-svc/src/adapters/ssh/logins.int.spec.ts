@@ -3,7 +3,7 @@ import { NO_HOST_KEYS } from '@fairlead/domain';
 import { problemsOfHost } from '@fairlead/node-scripts';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { itWith } from '../../../../../test/recorded/checkers.js';
+import { itWith } from '@fairlead/testing/programs';
 import { mayMount, OpenSsh, type LoginOptions } from './openssh.fixtures.js';
 import { OwnHosts } from './own.hosts.js';
 

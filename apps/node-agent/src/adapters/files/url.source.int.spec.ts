@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { check, itWith } from '../../../../../test/recorded/checkers.js';
+import { check, itWith } from '@fairlead/testing/programs';
 import { Mirror } from '../../software/mirror.js';
 import { MemoryHost } from '../../../test/memory.host.js';
 import { realFiles } from './real.files.js';
