@@ -77,6 +77,16 @@ const PROVIDER_BRANCH = new RegExp(
 /** The file that defines the traits. */
 const PROVIDER_TABLES = ['libs/contracts/src/connection-settings.ts'];
 
+describe('a query of a service', () => {
+  it('casts no text of a JSON document: one value of another kind would fail all rows', () => {
+    const sources = projectFiles(root, 'apps/*/src/*.ts', 'libs/*/src/*.ts').filter(
+      (file) => !/migration|\.spec\./.test(file),
+    );
+    const casts = sources.filter((file) => /->>\s*'\w+'\s*\)?::/.test(readFileSync(join(root, file), 'utf8')));
+    expect(casts).toEqual([]);
+  });
+});
+
 describe('the declarations', () => {
   it('have a writer for every event', () => {
     expect(types.filter((type) => !isStated(type))).toEqual([]);

@@ -495,8 +495,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${item} failed on ${node} (attempt ${attempt}): ${message}`,
   NodeReady: ({ node }) => `${node} is Ready`,
   NodeNotReady: ({ node, message }) => `${node} is not Ready: ${message}`,
-  NodeDiverged: ({ node, differences }) =>
-    `${node} differs from its desired state and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.desired}`).join('; ')}`,
+  NodeDiverged: ({ node, differences }) => {
+    // A change that waits has only an id; the software that it is to change is among the differences.
+    const named = differences
+      .filter(({ item }) => item !== 'change')
+      .map(({ item, what, observed, desired }) => `${item} ${what} is ${observed}, not ${desired}`);
+    return `${node} differs from its desired state and may not be changed: ${named.join('; ') || 'a change of it has not begun'}`;
+  },
   DriftRepairRequested: ({ node, items, drain }) =>
     `${items.join(', ')} of ${node} will be repaired ${drain === true ? 'after a drain' : 'without a drain'}`,
   DriftRepaired: ({ node, tookMs }) => `${node} is as desired again after ${seconds(tookMs)}`,

@@ -19,6 +19,15 @@ describe('the sentence of an event', () => {
     expect(sentence.length).toBeGreaterThan(10);
   });
 
+  it('of a node that differs names its software, and no id of a change', () => {
+    const change = { item: 'change', what: 'u-9b695cf673/op-10', observed: 'not begun', desired: 'done' };
+    const kubelet = { item: 'package', what: 'kubelet', observed: '1.34.4', desired: '1.35.4' };
+    const diverged = (...differences: readonly object[]) =>
+      sentenceOfEvent({ type: 'NodeDiverged', data: { node: 'w-1', differences }, meta: {} } as unknown as StoredEvent);
+    expect(diverged(change, kubelet)).toMatch(/: package kubelet is 1\.34\.4, not 1\.35\.4$/);
+    expect(diverged(change)).toMatch(/: a change of it has not begun$/);
+  });
+
   it('uses singular and plural correctly', () => {
     const workers = (count: number) => [
       { connection: 'lab', count, spec: 's', rootDisk: { type: 'default', size: 'default' } },

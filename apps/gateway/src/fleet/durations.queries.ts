@@ -40,7 +40,7 @@ const OPERATIONS_MAX = 10_000;
 
 /** A retry has another beginning than what it continues, so it counts for nothing. */
 const SUCCEEDED = `
-  select operation->>'id' as id, (operation->>'seq')::bigint::float8 as seq,
+  select operation->>'id' as id, operation->'seq' as seq,
          doc->>'namespace' as namespace, doc->>'cluster' as cluster, operation->>'course' as course,
          operation->>'startedAt' as "startedAt", operation->>'finishedAt' as "finishedAt"
     from operations, jsonb_array_elements(doc->'operations') operation

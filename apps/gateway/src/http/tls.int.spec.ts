@@ -45,6 +45,15 @@ const version = ({ port }: Replica, ca: string): Promise<number | string> =>
       .end();
   });
 
+/** How long the server keeps a connection that sends nothing. */
+const silentFor = async ({ port }: Replica): Promise<number> => {
+  const socket = connect(port, '127.0.0.1');
+  const startedAt = performance.now();
+  socket.on('error', () => undefined).resume();
+  await new Promise((resolve) => socket.once('close', resolve));
+  return performance.now() - startedAt;
+};
+
 describe('a gateway that other machines reach', () => {
   it('does not start in plain text, unless that is desired', async () => {
     await expect(gateway.startReplica(OPEN)).rejects.toThrow(/HOST: 0\.0\.0\.0 .*plain text.*TLS_CERT_FILE/);
@@ -65,13 +74,15 @@ describe('a gateway that other machines reach', () => {
       /TLS_CERT_FILE, TLS_KEY_FILE: .*mismatch/,
     ));
 
-  it('serves TLS only, and presents a new certificate when its files change', async () => {
+  it('serves TLS only, closes a silent socket after 10 s, and presents a new certificate when its files change', async () => {
     const replica = await gateway.startReplica({ ...OPEN, TLS_CERT_FILE: served, TLS_KEY_FILE: served });
     expect(await version(replica, first.ca)).toBe(200);
     expect(await version(replica, second.ca)).toMatch(/certificate|issuer/);
     expect(await plainAnswer(replica)).not.toContain('200');
 
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const silent = silentFor(replica);
+
     writeFileSync(served, 'half a file');
     await eventually(() => warned.mock.calls.some(([words]) => String(words).includes('is not used')));
     expect(await version(replica, first.ca)).toBe(200);
@@ -83,6 +94,8 @@ describe('a gateway that other machines reach', () => {
       { everyMs: 100 },
     );
     expect(await version(replica, first.ca)).toMatch(/certificate|issuer/);
+    // A socket that never begins TLS holds no connection for longer.
+    expect(Math.abs((await silent) - 10_000)).toBeLessThan(2_000);
     await replica.stop();
     warned.mockRestore();
   });

@@ -115,7 +115,7 @@ export class AddressMetrics {
   private async readApiAddresses(): Promise<readonly ClusterApiAddress[]> {
     const rows = await this.database.query<{ key: string; doc: NodeDoc }[]>(
       `select cluster_key as key, doc from nodes
-        where doc->>'role' = 'control-plane' and not (doc->>'isRemoving')::boolean and cluster_key in (
+        where doc->>'role' = 'control-plane' and doc->'isRemoving' is distinct from 'true'::jsonb and cluster_key in (
           select distinct cluster_key from nodes where doc ? 'apiAddress' order by cluster_key limit ${ADDRESSED_CLUSTERS_MAX})
         order by cluster_key`,
     );

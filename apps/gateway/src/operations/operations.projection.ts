@@ -108,6 +108,8 @@ const noteOf = (event: StoredEvent): string | undefined => {
       return `${event.data.cni} ${event.data.version}`;
     case 'EtcdSnapshotTaken':
       return event.data.snapshot;
+    case 'UpgradeAbortRequested':
+      return [`aborted by ${event.meta.actor}`, event.data.reason].filter(Boolean).join(': ');
     default:
       return undefined;
   }
@@ -473,10 +475,16 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
     const message = `it waits: ${data.findings.map(({ sentence }) => sentence).join('; ')}`;
     return mapRunning(doc, upgrades(data.upgradeId), (operation) => ({ ...operation, message }));
   },
+  UpgradeAbortRequested: (doc, event) => marks(upgrades(event.data.upgradeId))(doc, event),
   RolloutAborted: (doc, { meta, data }) => {
     const end = data.supersededBy === undefined ? 'Failed' : 'Superseded';
-    const message = data.supersededBy === undefined ? 'it was aborted' : 'another version was declared';
-    return mapRunning(doc, upgrades(data.upgradeId), ended(end, meta.time, { message }));
+    const messageOf = ({ notes }: OperationDoc): string =>
+      data.supersededBy === undefined
+        ? (notes.UpgradeAbortRequested ?? 'it was aborted')
+        : 'another version was declared';
+    return mapRunning(doc, upgrades(data.upgradeId), (operation) =>
+      ended(end, meta.time, { message: messageOf(operation) })(operation),
+    );
   },
   NodeActionStarted: acted,
   NodeActionPostponed: acted,

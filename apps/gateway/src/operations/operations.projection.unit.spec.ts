@@ -17,6 +17,7 @@ import {
   WORKERS,
   world,
 } from '../story.fixtures.js';
+import { upgradeId, upgradeRequested } from '../upgrades/upgrades.fixtures.js';
 import { operationsProjection } from './operations.projection.js';
 
 const outline = ({ steps }: OperationView): readonly string[] =>
@@ -598,6 +599,24 @@ describe('what can be done', () => {
     expect(world(upTo('VmsCreated')).views[0]?.nextActions).toEqual([]);
     const [again] = world([...upTo('VmsCreated'), failed, { type: 'ClusterRetryRequested', data: { uid } }]).views;
     expect(again?.nextActions).toEqual([]);
+  });
+});
+
+describe('an upgrade that an operator aborts', () => {
+  const about = { uid, upgradeId };
+  const fact = (type: string, data: object = {}): Fact => ({ type, data: { ...about, ...data } }) as unknown as Fact;
+  const latest = (...facts: readonly Fact[]): OperationView =>
+    world([...CREATE, upgradeRequested(), ...facts]).views.at(-1)!;
+  const aborted = fact('RolloutAborted', { leftFailed: [] });
+
+  it('says who aborted it, and why', () => {
+    const { phase, message } = latest(fact('UpgradeAbortRequested', { reason: 'wrong version' }), aborted);
+    expect([phase, message]).toEqual(['Failed', expect.stringMatching(/^aborted by \S+: wrong version$/)]);
+  });
+
+  it('says what superseded it', () => {
+    const { phase, message } = latest(fact('RolloutAborted', { leftFailed: [], supersededBy: 'u-2' }));
+    expect([phase, message]).toEqual(['Superseded', 'another version was declared']);
   });
 });
 

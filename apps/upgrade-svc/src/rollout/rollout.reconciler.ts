@@ -28,7 +28,8 @@ const REASONS: Readonly<Record<RolloutTaskType, string>> = {
 const checkFailed = ({ uid, upgrade }: ClusterState, { cause, nextAttemptAt }: TaskFailure): readonly RolloutFact[] => {
   if (upgrade === null || nextAttemptAt !== null) return [];
   const { operation, target, message } = cause;
-  const unreachable = finding('E6.unreachable', { operation, target }, { message });
+  const words = message === '' ? `${operation} of ${target} failed without a reason` : message;
+  const unreachable = finding('E6.unreachable', { operation, target }, { message: words });
   const type = isDeclared(upgrade) ? 'UpgradeWaiting' : 'UpgradeRejected';
   return [{ type, data: { uid, upgradeId: upgrade.id, findings: [unreachable] } }];
 };
