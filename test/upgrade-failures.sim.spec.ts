@@ -99,6 +99,12 @@ const TROUBLES: readonly Trouble[] = [
     node: null,
     ...taskFails(key),
   })),
+  ...['UnmarkWorkers', 'BeginProbes', 'EndProbes'].map((key): Trouble => ({
+    name: `${key} fails`,
+    node: null,
+    strategy: { probes: [{ name: 'shop', url: 'https://192.0.2.7/' }] },
+    ...taskFails(key),
+  })),
   ...NODES.map((node): Trouble => ({
     name: `${node} does not become Ready`,
     node,
