@@ -33,7 +33,9 @@ import { kubeletSettingsIn } from '../../apps/node-agent/src/software/kubelet.se
 import { readStatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
 import { kubeadmConfigOf } from '../../apps/upgrade-svc/src/preflight/component.settings.js';
 import { etcdFactsOf, snapshotStatusOf } from '../../apps/upgrade-svc/src/etcd/etcd.answers.js';
+import { LastHeartbeat } from '../../apps/upgrade-svc/src/health/last.heartbeat.js';
 import { parseMessage } from '../../libs/event-sourcing/src/jetstream/message.text.js';
+import { failingIn } from '../../libs/kubernetes/src/cluster/client-node.cluster.js';
 import { DEPRECATED_METRIC, deprecatedApisIn } from '../../libs/kubernetes/src/cluster/deprecated.metrics.js';
 import { fieldsOfKubeconfig } from '../../libs/kubernetes/src/kubeconfig.document.js';
 import { parseResult } from '../../libs/node-scripts/src/shell/result.js';
@@ -204,6 +206,24 @@ export const ENTRANCES: readonly Entrance[] = [
     feed: (text) => readStatedFact(SUBJECT, bytes(text)),
   },
   {
+    file: 'apps/upgrade-svc/src/health/last.heartbeat.ts',
+    what: 'a heartbeat of an agent',
+    shapes: WORST_JSON,
+    lengthMax: 16 * KIB,
+    feed: (text) => {
+      const last = new LastHeartbeat();
+      last.keep(bytes(text));
+      return [last.node, last.read(0)];
+    },
+  },
+  {
+    file: 'libs/kubernetes/src/cluster/client-node.cluster.ts',
+    what: 'why an API server is not healthy',
+    shapes: { ...JSON_AND_LINES, checks: (length) => '[-]etcd failed: reason withheld\n'.repeat(length / 32) },
+    lengthMax: 64 * KIB,
+    feed: (text) => failingIn({ status: 500, text }),
+  },
+  {
     file: 'apps/upgrade-svc/src/etcd/etcd.answers.ts',
     what: 'what etcdctl prints',
     shapes: JSON_AND_LINES,
@@ -335,7 +355,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/bootstrap-svc/src/hosts/agent.credentials.effects.ts': 'parseJson of at most 64 KiB',
   'apps/bootstrap-svc/src/upstream.files.ts': 'files of this repository',
   'apps/upgrade-svc/src/agents/state.effects.ts': 'parseJson of at most the size of a fact',
-  'apps/upgrade-svc/src/health/last.heartbeat.ts': 'parseJson of at most 16 KiB',
   'apps/node-agent/src/adapters/kubernetes/node.watch.ts': 'parseJson of at most 4 MiB',
   'apps/node-agent/src/host/host.join.ts': 'parseJson of at most 256 KiB, of the gateway',
   'apps/node-agent/src/certificates/certificates.ts': 'certificates of its own host',
@@ -353,7 +372,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'libs/embedded/src/credentials/authority.store.ts': 'files of the data folder',
   'libs/embedded/src/credentials/claims.ts': 'parseJson, of claims that NATS has accepted',
   'libs/kubernetes/src/cluster/eviction.ts': 'parseJson of at most 64 KiB',
-  'libs/kubernetes/src/cluster/client-node.cluster.ts': 'parseJson of at most 64 KiB: the Status of an API server',
   'libs/kubernetes/src/kubernetes.client.ts': 'pages of API servers, with specs of their own',
   'libs/mirror/src/bundle.ts': 'archives whose SHA-256 or signature is known, read as a stream',
   'libs/parsers/src/': 'the parsers',
