@@ -6,7 +6,7 @@ import { errorView } from './refused.filter.js';
 
 const BYTES_PER_KIB = 1_024;
 
-/** undefined: nobody waits for an answer, or there is none that would be understood. */
+/** undefined: the client would not understand an answer. */
 const refusalOf = (error: NodeJS.ErrnoException): Refusal | undefined => {
   if (error.code === 'HPE_HEADER_OVERFLOW')
     return refuse('request.headers-too-large', { max: `${maxHeaderSize / BYTES_PER_KIB} KiB` });
