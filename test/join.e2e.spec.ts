@@ -1,4 +1,5 @@
 import {
+  EVENTS,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
   joinCommandOf,
@@ -7,8 +8,10 @@ import {
   type HostJoinView,
   type JoinTokenView,
   type NodeList,
+  type RegisteredHostList,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { KubernetesClient } from '@fairlead/kubernetes';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NodeSSH } from 'node-ssh';
@@ -17,6 +20,10 @@ import { startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
 const NAME = 'shop';
+/** The minimum of bootstrap-svc. */
+const TTL_S = 60;
+/** On a fast machine a host joins before its token ends. */
+const TRIES_MAX = 3;
 const CLUSTER = `/ns/default/clusters/${NAME}`;
 
 const manifest = (web: number, version = 'v1.34.4') => ({
@@ -84,7 +91,7 @@ describe('hosts that join by themselves (lab)', () => {
     (await system.call<NodeList>('GET', `${CLUSTER}/nodes?minSeq=${await lastSeq()}`)).body.items;
 
   beforeAll(async () => {
-    system = await startSystem({ light: false });
+    system = await startSystem({ light: false, env: { JOIN_TOKEN_TTL_S: String(TTL_S) } });
     const edge = { provider: 'join', region: 'shed', zone: 'shed-1', namespaces: ['*'], settings: {} };
     expect((await system.call('PUT', '/connections/edge', edge)).status).toBeLessThan(300);
     const asked = await system.call('PUT', `${CLUSTER}/manifest`, manifest(0));
@@ -103,6 +110,16 @@ describe('hosts that join by themselves (lab)', () => {
     });
     expect({ status, body }).toMatchObject({ status: 201 });
     return body;
+  };
+
+  const declare = async (pool: { readonly name: string; readonly hostSelector: object }): Promise<void> => {
+    const { body } = await system.call<ClusterManifestView>('GET', `${CLUSTER}/manifest`);
+    const joins = { connection: 'edge', machineType: 'join.any', replicas: 0 };
+    const asked = await system.call('PUT', `${CLUSTER}/manifest`, {
+      ...{ apiVersion: body.apiVersion, kind: body.kind, metadata: { name: NAME, namespace: 'default' } },
+      spec: { ...body.spec, pools: [...body.spec.pools, { ...joins, ...pool }] },
+    });
+    expect({ isAccepted: asked.status < 300, body: asked.body }).toMatchObject({ isAccepted: true });
   };
 
   it(
@@ -147,6 +164,79 @@ describe('hosts that join by themselves (lab)', () => {
       );
       const secret = /_([A-Za-z0-9_-]{43})/u;
       expect(JSON.stringify(await events())).not.toMatch(new RegExp(`flj_[0-9a-f]{12}${secret.source}`, 'u'));
+    },
+    TIMEOUT_MS,
+  );
+
+  const kubernetesOf = async (): Promise<KubernetesClient> => {
+    const { body: kubeconfig } = await system.call<string>('GET', `${CLUSTER}/kubeconfig/administrator`);
+    return new KubernetesClient(NAME, kubeconfig, () => undefined);
+  };
+
+  const tokensIn = async (kubernetes: KubernetesClient): Promise<readonly string[]> => {
+    const { items } = await kubernetes.core.listNamespacedSecret({ namespace: 'kube-system' });
+    return items.flatMap(({ metadata }) => metadata?.name ?? []).filter((name) => name.startsWith('bootstrap-token-'));
+  };
+
+  /** Workers share a token for half of its lifetime: afterwards the next one gets another. */
+  const sharingEnds = (): Promise<unknown> =>
+    eventually(
+      async () => {
+        const last = (await events()).findLast(({ type }) => type === 'WorkerJoined');
+        return Date.now() - Date.parse(last?.meta.time ?? '') > (TTL_S * 1_000) / 2;
+      },
+      { withinMs: TTL_S * 1_000 },
+    );
+
+  /** Ends the next token for joins before a host has joined with it, like Kubernetes when it expires. */
+  const endNextToken = async (kubernetes: KubernetesClient, before: readonly string[]): Promise<void> => {
+    await eventually(
+      async () => {
+        const [next] = (await tokensIn(kubernetes)).filter((name) => !before.includes(name));
+        if (next === undefined) return false;
+        await kubernetes.core.deleteNamespacedSecret({ namespace: 'kube-system', name: next });
+        return true;
+      },
+      { withinMs: TIMEOUT_MS, everyMs: 50 },
+    );
+  };
+
+  it(
+    'get a fresh token through their agent if that for joins has expired, which is recorded [Cluster API 20]',
+    async () => {
+      const kubernetes = await kubernetesOf();
+      for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
+        const seq = await lastSeq();
+        const { machine, console } = await strangeMachine(system, `late-${tries}`);
+        const issued = await token();
+        // The only way to the host is the connection of its agent: its SSH server never answers again.
+        await system.lab('PUT', '/v1/faults', { items: [{ kind: 'ssh-never', machine: machine.name }] });
+        await sharingEnds();
+        const before = await tokensIn(kubernetes);
+        const command = joinCommandOf({ server: system.server, ca: undefined, issued, script: issued.script });
+        const [{ code, stderr, stdout }] = await Promise.all([
+          console.execCommand(command),
+          endNextToken(kubernetes, before),
+        ]);
+        console.dispose();
+        if (code !== 0) throw new Error(`the command ended with ${code}: ${stderr}${stdout}`);
+        await system.until(NAME, ({ type, meta }) => type === 'ClusterReady' && meta.seq > seq, TIMEOUT_MS);
+        const since = (await events()).filter(({ meta }) => meta.seq > seq);
+        const [renewal] = since.flatMap((event) => (event.type === 'JoinTokenRenewed' ? [event] : []));
+        // The host was faster.
+        if (renewal === undefined) continue;
+        const { node: late } = renewal.data;
+        const joined = since.find((event) => event.type === 'WorkerJoined' && event.data.node === late);
+        expect(joined?.meta.seq).toBeGreaterThan(renewal.meta.seq);
+        const failed = since.filter(
+          (event) => event.type === 'BootstrapStepFailed' && event.data.step === 'JoinWorker',
+        );
+        expect(failed).toEqual([]);
+        expect((await nodes()).find(({ name }) => name === late)).toMatchObject({ pool: 'web', phase: 'Ready' });
+        kubernetes.close();
+        return;
+      }
+      throw new Error(`no token was renewed in ${TRIES_MAX} tries`);
     },
     TIMEOUT_MS,
   );
@@ -227,6 +317,45 @@ describe('hosts that join by themselves (lab)', () => {
       );
       const reset = (await events()).find((event) => event.type === 'NodeRemoved' && event.data.node === node);
       expect(reset).toBeDefined();
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'wait without an owner where they come before their pool: infra-svc records nothing, and provisions them once a pool claims them [Cluster API 1]',
+    async () => {
+      const seq = await lastSeq();
+      const { status, body: issued } = await system.call<JoinTokenView>('POST', `${CLUSTER}/hosts/join-tokens`, {
+        labels: { site: 'barn' },
+      });
+      expect({ status, body: issued }).toMatchObject({ status: 201 });
+      const waiting = async (): Promise<RegisteredHostList['items']> =>
+        (await system.call<RegisteredHostList>('GET', `${CLUSTER}/hosts`)).body.items;
+      const { console } = await strangeMachine(system, 'barn-1');
+      const command = joinCommandOf({ server: system.server, ca: undefined, issued, script: issued.script });
+      const ended = console.execCommand(command);
+      await eventually(async () => (await waiting()).length === 1, { withinMs: TIMEOUT_MS });
+      const [registered] = await waiting();
+      expect(registered).toMatchObject({ labels: { site: 'barn' } });
+      const since = async (): Promise<StoredEvent[]> => (await events()).filter(({ meta }) => meta.seq > seq);
+      const written = async (by: string): Promise<readonly string[]> =>
+        (await since()).filter(({ type }) => EVENTS[type].writer === by).map(({ type }) => type);
+      // infra-svc has read that the host is registered, and what follows it: a pool that does not select it.
+      await declare({ name: 'far', hostSelector: { matchLabels: { site: 'lake' } } });
+      await system.call('GET', `${CLUSTER}/nodes?minSeq=${await lastSeq()}`);
+      expect(await written('infra-svc')).toEqual([]);
+      expect((await waiting()).map(({ name }) => name)).toEqual([registered?.name]);
+      await declare({ name: 'barn', hostSelector: { matchLabels: { site: 'barn' } } });
+      const { code, stderr, stdout } = await ended;
+      console.dispose();
+      if (code !== 0) throw new Error(`the command ended with ${code}: ${stderr}${stdout}`);
+      await eventually(async () => (await nodes()).some(({ pool, phase }) => pool === 'barn' && phase === 'Ready'), {
+        withinMs: TIMEOUT_MS,
+      });
+      expect(await waiting()).toEqual([]);
+      const admitted = (await since()).flatMap((event) => (event.type === 'HostAdmitted' ? [event.data] : []));
+      expect(admitted).toMatchObject([{ pool: 'barn', hostId: registered?.name }]);
+      expect(await written('infra-svc')).toEqual(expect.arrayContaining(['VmsPlanned', 'VmsCreated']));
     },
     TIMEOUT_MS,
   );

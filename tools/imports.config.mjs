@@ -59,6 +59,7 @@ const APPS = {
     'support',
     'lab',
     'node',
+    'host',
     'pool',
     'application',
     'addon',

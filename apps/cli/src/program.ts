@@ -18,6 +18,7 @@ import { addEtcdCommands } from './etcd/etcd.commands.js';
 import { addAuditCommands } from './events/audit.commands.js';
 import { addEventCommands } from './events/events.commands.js';
 import { addHookCommands } from './hook/hook.commands.js';
+import { addHostCommands } from './host/host.commands.js';
 import { addHandoverCommands } from './handover/handover.commands.js';
 import { addInitCommand } from './init/init.commands.js';
 import { addKeysCommands } from './keys/keys.commands.js';
@@ -92,6 +93,7 @@ export const buildProgram = (io: Io): Command => {
   addAddonCommands(program, io);
   program.commandsGroup('Nodes:');
   addNodeCommands(program, io);
+  addHostCommands(program, io);
   addPoolCommands(program, io);
   addAutoscalerCommands(program, io);
   program.commandsGroup('Upgrades and backups:');

@@ -71,11 +71,13 @@ import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
 import { BootstrapDataHttp } from './joins/bootstrap.data.http.js';
 import { BootstrapDataEffects } from './joins/bootstrap.effects.js';
+import { HostsHttp } from './joins/hosts.http.js';
 import { JoinFiles } from './joins/join.files.js';
 import { JoinHostsHttp } from './joins/join.hosts.http.js';
 import { JoiningPools } from './joins/joining.pools.queries.js';
 import { JoinCommands } from './joins/joins.commands.js';
 import { JoinTokensHttp } from './joins/joins.http.js';
+import { RegisteredHosts } from './joins/registered.hosts.queries.js';
 import { CommandAnswers } from './http/command.answers.js';
 import { Executions } from './executions/executions.js';
 import { ExecutionsHttp } from './executions/executions.http.js';
@@ -188,6 +190,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ExecutionsHttp,
   NodesHttp,
   JoinTokensHttp,
+  HostsHttp,
   BootstrapDataHttp,
   BootstrapDataEffects,
   JoinHostsHttp,
@@ -269,6 +272,7 @@ const PROVIDERS: Provider[] = [
   IdempotencyStore,
   JoinCommands,
   JoiningPools,
+  RegisteredHosts,
   JoinFiles,
   Incarnations,
   LocalToken,

@@ -22,6 +22,7 @@ import {
   PoolName,
   SHARED_WITH_ALL,
 } from './ids.js';
+import { HostId } from './joins/join.tokens.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { limitedRecord } from './limited.record.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
@@ -434,6 +435,8 @@ export const ClusterPath = z.object({ namespace: Namespace, cluster: ClusterName
 export type ClusterPath = z.infer<typeof ClusterPath>;
 export const NodePath = z.object({ namespace: Namespace, cluster: ClusterName, node: NodeName });
 export type NodePath = z.infer<typeof NodePath>;
+export const HostPath = z.object({ namespace: Namespace, cluster: ClusterName, host: HostId });
+export type HostPath = z.infer<typeof HostPath>;
 export const HookPath = z.object({ namespace: Namespace, cluster: ClusterName, hook: PoolName });
 export type HookPath = z.infer<typeof HookPath>;
 export const OperationPath = z.object({

@@ -26,6 +26,10 @@ const returnedWords = (pods: readonly { readonly pod: string; readonly reason: s
   const others = pods.length === 1 ? '' : ` and ${count(pods.length - 1, 'other pod')}`;
   return `; on it again: ${first.pod}${others} (${first.reason})`;
 };
+const labelWords = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(', ');
 const COMMAND_LENGTH_MAX = 200;
 /** On one line, and at most about two terminal lines long. */
 const commandWords = (command: readonly string[]): string => {
@@ -246,6 +250,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless the lease is extended`,
   JoinTokenIssued: ({ pool, expiresAt }) =>
     `a token was issued by which one host may join pool ${pool} until ${expiresAt}`,
+  HostTokenIssued: ({ labels, expiresAt }) =>
+    `a token was issued by which one host with ${labelWords(labels)} may register until ${expiresAt}`,
+  HostRegistered: ({ hostId, facts, labels }) =>
+    `${hostId} (${facts.hostname}) with ${labelWords(labels)} was registered and waits for a pool`,
+  HostUnregistered: ({ hostId }) => `the registration of ${hostId} was removed`,
   BootstrapDataGenerated: ({ pool, connection }) =>
     `the bootstrap data of pool ${pool} exist; its hosts join by themselves on the connection ${connection}`,
   HostAdmitted: ({ pool, hostId, facts }) =>

@@ -5,6 +5,7 @@ import { run, type Ran } from '../spec/io.fixtures.js';
 const POOL = '/ns/default/clusters/demo/pools/web';
 const TOKENS = `${POOL}/join-tokens`;
 const DATA = `${POOL}/bootstrap-data`;
+const HOSTS = '/ns/default/clusters/demo/hosts';
 const issued = {
   ...{ kind: 'JoinToken', id: '0a1b2c3d4e5f', namespace: 'default', cluster: 'demo', pool: 'web' },
   ...{ token: `flj_0a1b2c3d4e5f_${'s'.repeat(43)}`, expiresAt: '2026-11-29T11:00:00.000Z' },
@@ -54,6 +55,21 @@ describe('fairlead node join-command', () => {
     expect(JSON.parse(stdout)).toMatchObject({ token: issued.token, command: expect.stringContaining('sh "$f"') });
   });
 
+  it('registers a host with labels instead, and gets exactly one of a pool and labels', async () => {
+    const { pool: _none, ...unowned } = issued;
+    gateway.on('POST', `${HOSTS}/join-tokens`, { status: 201, body: unowned });
+    const labels = ['--label', 'site=shed', '--label', 'rack=1'];
+    const { code, stdout, stderr } = await fairlead('node', 'join-command', 'demo', ...labels);
+    expect([code, stderr]).toEqual([0, 'The token registers one host with demo until 2026-11-29T11:00:00.000Z.\n']);
+    expect(stdout).toContain(`FAIRLEAD_JOIN_TOKEN=${issued.token} sh "$f" --server '${gateway.url}'`);
+    const asked = gateway.asked('POST', `${HOSTS}/join-tokens`)[0];
+    expect(asked?.body).toEqual({ ttlSeconds: 3600, labels: { site: 'shed', rack: '1' } });
+    for (const wrong of [[], ['--pool', 'web', ...labels]]) {
+      const refused = await fairlead('node', 'join-command', 'demo', ...wrong);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Give either --pool or --label')]);
+    }
+  });
+
   it('refuses an invalid lifetime, and prints why a pool does not accept hosts', async () => {
     const late = await fairlead('node', 'join-command', 'demo', '--pool', 'web', '--ttl', 'soon');
     expect([late.code, late.stderr]).toEqual([2, expect.stringContaining('--ttl: soon is not a duration')]);
@@ -78,5 +94,31 @@ describe('fairlead pool bootstrap-data', () => {
     const server = 'https://fairlead.example.com';
     await fairlead('pool', 'bootstrap-data', 'demo', 'web', '--format', 'shell', '--gateway-url', server);
     expect(gateway.asked('GET', DATA)[0]?.query).toEqual({ format: 'shell', server });
+  });
+});
+
+describe('fairlead host', () => {
+  const host = {
+    ...{ name: 'host-0a1b2c3d4e5f', labels: { site: 'shed', rack: '1' }, registeredTime: '2026-11-29T11:00:00.000Z' },
+    facts: {
+      ...{ hostname: 'shed-1', machineId: 'f'.repeat(32), address: '192.168.1.20' },
+      ...{ architecture: 'amd64', cpus: 4, memoryMiB: 8192 },
+    },
+  };
+
+  it('lists the hosts that wait for a pool, with their labels', async () => {
+    gateway.on('GET', HOSTS, { body: { kind: 'RegisteredHostList', items: [host] } });
+    const { code, stdout } = await fairlead('host', 'list', 'demo');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/host-0a1b2c3d4e5f +shed-1 +site=shed,rack=1 +192/)]);
+    gateway.on('GET', HOSTS, { body: { kind: 'RegisteredHostList', items: [] } });
+    expect((await fairlead('host', 'list', 'demo')).stdout).toContain('No host of demo waits for a pool.');
+  });
+
+  it('deletes a registration', async () => {
+    const path = `${HOSTS}/${host.name}`;
+    gateway.on('DELETE', path, { body: { kind: 'Status', code: 200, message: 'removed' } });
+    const { code, stdout } = await fairlead('host', 'delete', 'demo', host.name, '--yes');
+    expect([code, stdout]).toEqual([0, 'Host host-0a1b2c3d4e5f of demo is no longer registered.\n']);
+    expect(gateway.asked('DELETE', path)).toHaveLength(1);
   });
 });

@@ -28,6 +28,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   approveUpgrade: { planHash: 'text' },
   restoreEtcd: { snapshot: 'text', confirm: 'demo' },
   createJoinToken: { ttlSeconds: 3_600 },
+  createHostToken: { ttlSeconds: 3_600, labels: { site: 'text' } },
   joinHost: {
     ...{
       namespace: 'default',
@@ -51,6 +52,7 @@ const PLACES: Readonly<Record<string, string>> = {
   pool: 'worker-1',
   upgrade: 'u-8f3k2m9q',
   token: '0123456789abcdef',
+  host: 'host-0a1b2c3d4e5f',
 };
 
 const POISON = [

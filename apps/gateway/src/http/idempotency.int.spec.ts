@@ -113,7 +113,7 @@ const [csr, otherCsr] = await Promise.all(['one', 'other'].map(async (name) => (
 const UNKEYED = ['createSignInCode', 'joinHost', 'signIn', 'signOut'];
 
 /** joins.int repeats it: it needs an agent to give to hosts. */
-const ELSEWHERE = ['createJoinToken'];
+const ELSEWHERE = ['createHostToken', 'createJoinToken'];
 
 const ROUTES: Readonly<Record<string, Repeated>> = {
   importReleaseCatalogue: {

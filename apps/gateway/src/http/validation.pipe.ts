@@ -28,6 +28,7 @@ export const UNKNOWN = {
   operation: 'operation.unknown',
   upgrade: 'upgrade.unknown',
   pool: 'pool.unknown',
+  host: 'join.host-unknown',
   template: 'template.unknown',
   request: 'etcd.request-unknown',
   snapshot: 'etcd.snapshot-unknown',

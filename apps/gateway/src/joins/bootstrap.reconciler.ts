@@ -55,7 +55,7 @@ const followUpsOf = ({ joins, generated = [] }: KnownJoins, event: StoredEvent):
 /** Every pool whose hosts join by themselves has bootstrap data from the moment at which it is declared, until it is gone. */
 export const bootstrapDataReconciler: Reconciler<KnownJoins> = {
   name: 'bootstrap-data',
-  version: 2,
+  version: 3,
   context: 'joins',
   decider: stateOnly(NO_JOINS, evolve),
   generation: ({ joins }) => joins?.uid ?? '',

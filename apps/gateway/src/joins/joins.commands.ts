@@ -16,6 +16,7 @@ import {
   type HostId,
   type HostJoinRequest,
   type HostJoinView,
+  type HostTokenRequest,
   type JoinTokenId,
   type JoinTokenRequest,
   type JoinTokenView,
@@ -33,7 +34,16 @@ import { causeOf, type Caller } from '../http/caller.js';
 import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { ManifestCommands } from '../manifest/manifest.commands.js';
 import { hostIdOfKey } from './bootstrap.tokens.js';
-import { hostIdOf, joins, type Admitted, type Joins, type JoinsCommand } from './joins.decider.js';
+import {
+  hostIdOf,
+  joins,
+  type Admitted,
+  type IssueHostToken,
+  type IssueToken,
+  type Joins,
+  type JoinsCommand,
+  type Registered,
+} from './joins.decider.js';
 
 const TOKEN_ID_BYTES = 6;
 const SECRET_BYTES = 32;
@@ -58,12 +68,19 @@ export interface AskedData {
   readonly query: BootstrapDataQuery;
 }
 
-/** Of a pool of a cluster, as it is declared. */
-export interface JoinedPool extends ClusterAddress {
+/** Of one incarnation of a cluster. */
+export interface KnownCluster extends ClusterAddress {
   readonly uid: ClusterUid;
+}
+
+/** Of a pool of a cluster, as it is declared. */
+export interface JoinedPool extends KnownCluster {
   readonly pool: string;
   readonly connection: ConnectionName;
 }
+
+type IssuedToken = Omit<JoinTokenView, 'script'> & { readonly seq: number };
+type IssuedData = Pick<IssueToken['data'], 'admission' | 'sha256' | 'expiresAt' | 'now'>;
 
 /** Join tokens are issued, and hosts that present one are admitted and become nodes. */
 @Injectable()
@@ -75,22 +92,52 @@ export class JoinCommands {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** The token is in the answer only: neither the log nor a database has more than its checksum. */
   async issue(
     { namespace, cluster, uid, pool, connection }: JoinedPool,
-    { ttlSeconds }: JoinTokenRequest,
+    request: JoinTokenRequest,
     caller: Caller,
-  ): Promise<Omit<JoinTokenView, 'script'> & { readonly seq: number }> {
+  ): Promise<IssuedToken> {
+    const { token, issued } = this.newToken(request);
+    const command = { type: 'IssueToken', data: { uid, pool, connection, ...issued } } as const;
+    return { ...(await this.issued({ namespace, cluster }, command, caller)), token, pool };
+  }
+
+  /** For a host that waits until a pool claims it. */
+  async issueForHost(
+    { namespace, cluster, uid }: KnownCluster,
+    { labels, ...request }: HostTokenRequest,
+    caller: Caller,
+  ): Promise<IssuedToken> {
+    const { token, issued } = this.newToken(request);
+    const command = { type: 'IssueHostToken', data: { uid, labels, ...issued } } as const;
+    return { ...(await this.issued({ namespace, cluster }, command, caller)), token };
+  }
+
+  /** Its token registers it no more. A pool that claims it at the same time wins. */
+  async unregister({ namespace, cluster, uid }: KnownCluster, hostId: HostId, caller: Caller): Promise<number> {
+    const command = { type: 'UnregisterHost', data: { uid, cluster, hostId } } as const;
+    return unwrap(await this.handle(joins, { namespace, cluster, context: 'joins' }, command, causeOf(caller))).seq;
+  }
+
+  /** The token is in the answer only: neither the log nor a database has more than its checksum. */
+  private newToken({ ttlSeconds }: JoinTokenRequest): { readonly token: string; readonly issued: IssuedData } {
     const id = randomBytes(TOKEN_ID_BYTES).toString('hex');
     const token = joinTokenText(id, randomBytes(SECRET_BYTES));
     const now = this.clock.now();
     const expiresAt = new Date(now.getTime() + ttlSeconds * MS_PER_SECOND).toISOString();
-    const data = { uid, pool, connection, admission: id, sha256: sha256Of(token), expiresAt, now: now.toISOString() };
-    const stream = { namespace, cluster, context: 'joins' };
+    return { token, issued: { admission: id, sha256: sha256Of(token), expiresAt, now: now.toISOString() } };
+  }
+
+  private async issued(
+    { namespace, cluster }: ClusterAddress,
+    command: IssueToken | IssueHostToken,
+    caller: Caller,
+  ): Promise<Omit<IssuedToken, 'token'>> {
     // Not repeatable by a key: the answer of the first one is kept, sealed, and a token whose answer was lost admits no host.
     const cause = causeOf({ identity: caller.identity, requestId: caller.requestId });
-    const { seq } = unwrap(await this.handle(joins, stream, { type: 'IssueToken', data }, cause));
-    return { kind: 'JoinToken', id, namespace, cluster, pool, token, expiresAt, seq };
+    const { seq } = unwrap(await this.handle(joins, { namespace, cluster, context: 'joins' }, command, cause));
+    const { admission: id, expiresAt } = command.data;
+    return { kind: 'JoinToken', id, namespace, cluster, expiresAt, seq };
   }
 
   /** A token of the pool as it is now, as text for the first boot of hosts. */
@@ -119,7 +166,9 @@ export class JoinCommands {
     const cause = causeOf({ identity: identityOf(id, namespace), requestId });
     const { hostId, command } = await this.presented(id, request);
     const { state } = unwrap(await this.handle(joins, { ...address, context: 'joins' }, command, cause));
-    const { uid, hosts } = state as Joins;
+    const { uid, hosts, registered } = state as Joins;
+    const waiting = registered[hostId];
+    if (waiting !== undefined) return this.waits(waiting);
     const host = hosts[hostId];
     if (host === undefined) throw new RefusalError(refuse('join.token-refused', { cluster }));
     // A machine of a provider is a node already.
@@ -179,6 +228,13 @@ export class JoinCommands {
     if (credential.uid !== uid || credential.node !== node || credential.cluster !== cluster)
       throw new Error(`the credential of ${namespace}/${cluster}/${node} is that of another node`);
     return { ...this.view(host, 'Admitted', `the host is node ${node}`), credential };
+  }
+
+  /** Until a pool claims it. The host asks again. */
+  private waits({ hostId, labels }: Registered): HostJoinView {
+    const words = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+    const message = `the host is registered with ${words.join(', ')}: no pool claims it yet`;
+    return { kind: 'HostJoin', status: 'Waiting', host: hostId, message };
   }
 
   private view({ hostId, pool }: Admitted, status: HostJoinView['status'], message: string): HostJoinView {

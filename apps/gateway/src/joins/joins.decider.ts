@@ -1,6 +1,7 @@
 import {
   JOIN_TOKENS_MAX,
   bootsFromUserData,
+  isSelectedHost,
   needsBootstrapData,
   refuse,
   type ClusterUid,
@@ -10,6 +11,7 @@ import {
   type Fact,
   type HostFacts,
   type HostId,
+  type HostSelector,
   type JoinTokenId,
   type Machine,
   type NodeName,
@@ -21,6 +23,12 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
 /** `now` is RFC 3339. */
 export type IssueToken = Command<'IssueToken', EventData<'JoinTokenIssued'> & { readonly now: string }>;
+
+/** A token for a host that is registered before its pool. */
+export type IssueHostToken = Command<'IssueHostToken', EventData<'HostTokenIssued'> & { readonly now: string }>;
+
+/** A host that no pool has claimed may not become a node any more. */
+export type UnregisterHost = Command<'UnregisterHost', EventData<'HostUnregistered'> & { readonly cluster: string }>;
 
 /** The key of a pool's tokens is sealed. */
 export type GenerateBootstrapData = Command<
@@ -48,8 +56,16 @@ export type AdmitHostToPool = Command<
   }
 >;
 
-export type JoinsCommand = IssueToken | GenerateBootstrapData | AdmitHost | AdmitHostToPool;
-export type JoinsFact = Fact<'JoinTokenIssued' | 'BootstrapDataGenerated' | 'HostAdmitted'>;
+export type JoinsCommand =
+  IssueToken | IssueHostToken | UnregisterHost | GenerateBootstrapData | AdmitHost | AdmitHostToPool;
+export type JoinsFact = Fact<
+  | 'JoinTokenIssued'
+  | 'HostTokenIssued'
+  | 'HostRegistered'
+  | 'HostUnregistered'
+  | 'BootstrapDataGenerated'
+  | 'HostAdmitted'
+>;
 
 /** A host that was admitted, and how far it is. */
 export interface Admitted {
@@ -71,13 +87,20 @@ export interface Admitted {
   readonly isGone?: true;
 }
 
-type Token = Pick<EventData<'JoinTokenIssued'>, 'pool' | 'connection' | 'sha256' | 'expiresAt'>;
+/** For a pool, or with the labels by which one claims its host. */
+type Token = Pick<EventData<'JoinTokenIssued'>, 'sha256' | 'expiresAt'> &
+  (Pick<EventData<'JoinTokenIssued'>, 'pool' | 'connection'> | Pick<EventData<'HostTokenIssued'>, 'labels'>);
+
+/** A host that no pool has claimed yet. */
+export type Registered = Omit<EventData<'HostRegistered'>, 'uid'>;
 
 /** A pool whose hosts join by themselves. */
 interface JoiningPool {
   readonly connection: ConnectionName;
   /** A provider makes its machines, with the data as user data. */
   readonly boots?: true;
+  /** Registered hosts that it claims. */
+  readonly claims?: HostSelector;
   /** Its bootstrap data; absent: they do not exist yet. */
   readonly data?: { readonly admission: JoinTokenId; readonly keyRef: SecretRef };
 }
@@ -89,6 +112,8 @@ export interface Joins {
   readonly tokens: Readonly<Record<JoinTokenId, Token>>;
   readonly pools: Readonly<Record<string, JoiningPool>>;
   readonly hosts: Readonly<Record<HostId, Admitted>>;
+  /** Hosts that wait until a pool claims them. */
+  readonly registered: Readonly<Record<HostId, Registered>>;
   /** Machines that were made with bootstrap data, as their provider has reported them, by their ids there. */
   readonly machines: Readonly<Record<string, { readonly node: NodeName; readonly pool: string }>>;
 }
@@ -98,19 +123,38 @@ export const hostIdOf = (token: JoinTokenId): HostId => `host-${token}`;
 
 const isOver = ({ expiresAt }: Token, now: string): boolean => Date.parse(expiresAt) <= Date.parse(now);
 
-const isUsed = ({ hosts }: Joins, token: JoinTokenId): boolean => hosts[hostIdOf(token)] !== undefined;
+const isUsed = ({ hosts, registered }: Joins, token: JoinTokenId): boolean =>
+  hosts[hostIdOf(token)] !== undefined || registered[hostIdOf(token)] !== undefined;
 
 /** Those that a host may still present. */
 const openTokens = (state: Joins, now: string): readonly Token[] =>
   Object.entries(state.tokens).flatMap(([id, token]) => (isUsed(state, id) || isOver(token, now) ? [] : [token]));
 
+/** A host that waits for a pool takes the place of its token. undefined: there is room for another one. */
+const isFull = (state: Joins, now: string): Refusal | undefined =>
+  openTokens(state, now).length + Object.keys(state.registered).length >= JOIN_TOKENS_MAX
+    ? refuse('join.tokens-many', { cluster: state.uid, max: JOIN_TOKENS_MAX })
+    : undefined;
+
 const issue = (state: Joins | undefined, { data }: IssueToken): readonly JoinsFact[] | Refusal => {
   const { now, ...issued } = data;
   if (state?.uid !== issued.uid) return refuse('cluster.unknown', { cluster: issued.uid });
   if (state.tokens[issued.admission] !== undefined) return nothing;
-  if (openTokens(state, now).length >= JOIN_TOKENS_MAX)
-    return refuse('join.tokens-many', { cluster: issued.uid, max: JOIN_TOKENS_MAX });
-  return [{ type: 'JoinTokenIssued', data: issued }];
+  return isFull(state, now) ?? [{ type: 'JoinTokenIssued', data: issued }];
+};
+
+const issueForHost = (state: Joins | undefined, { data }: IssueHostToken): readonly JoinsFact[] | Refusal => {
+  const { now, ...issued } = data;
+  if (state?.uid !== issued.uid) return refuse('cluster.unknown', { cluster: issued.uid });
+  if (state.tokens[issued.admission] !== undefined) return nothing;
+  return isFull(state, now) ?? [{ type: 'HostTokenIssued', data: issued }];
+};
+
+const unregister = (state: Joins | undefined, { data }: UnregisterHost): readonly JoinsFact[] | Refusal => {
+  const { cluster, uid, hostId } = data;
+  if (state?.uid !== uid) return refuse('cluster.unknown', { cluster: uid });
+  if (state.registered[hostId] === undefined) return refuse('join.host-unknown', { cluster, host: hostId });
+  return [{ type: 'HostUnregistered', data: { uid, hostId } }];
 };
 
 /** Once for a pool; a pool that was removed meanwhile needs none. */
@@ -121,7 +165,15 @@ const generate = (state: Joins | undefined, { data }: GenerateBootstrapData): re
 };
 
 /** A key is that of one host, which is admitted once. */
-const isKnownUser = ({ hosts }: Joins, user: string): boolean => Object.values(hosts).some((one) => one.user === user);
+const isKnownUser = ({ hosts, registered }: Joins, user: string): boolean =>
+  [...Object.values(hosts), ...Object.values(registered)].some((one) => one.user === user);
+
+/** The first declared pool that selects a registered host becomes its owner. Nothing: it waits. */
+const claim = ({ uid, pools }: Joins, { labels, ...host }: Registered): readonly JoinsFact[] => {
+  const [pool, owner] = Object.entries(pools).find(([, { claims }]) => claims && isSelectedHost(claims, labels)) ?? [];
+  if (pool === undefined || owner === undefined) return nothing;
+  return [{ type: 'HostAdmitted', data: { uid, pool, connection: owner.connection, ...host } }];
+};
 
 /** Every fault has the same answer: a host learns nothing about tokens that it does not have. */
 const admit = (state: Joins | undefined, { data }: AdmitHost): readonly JoinsFact[] | Refusal => {
@@ -132,7 +184,13 @@ const admit = (state: Joins | undefined, { data }: AdmitHost): readonly JoinsFac
   const hostId = hostIdOf(admission);
   const host = state.hosts[hostId];
   if (host !== undefined) return host.user === user && host.isGone !== true ? nothing : refused;
+  const registered = state.registered[hostId];
+  if (registered !== undefined) return registered.user === user ? claim(state, registered) : refused;
   if (isOver(token, now) || isKnownUser(state, user)) return refused;
+  if ('labels' in token) {
+    const one = { admission, hostId, user, facts, labels: token.labels };
+    return [{ type: 'HostRegistered', data: { uid: state.uid, ...one } }, ...claim(state, one)];
+  }
   const { pool, connection } = token;
   return [{ type: 'HostAdmitted', data: { uid: state.uid, pool, connection, admission, hostId, user, facts } }];
 };
@@ -178,11 +236,31 @@ const withHosts = (state: Joins, change: (host: Admitted) => Admitted): Joins =>
   return hosts.every(([id, host]) => host === state.hosts[id]) ? state : { ...state, hosts: Object.fromEntries(hosts) };
 };
 
-const onTokenIssued = (state: Joins, { admission, ...data }: EventData<'JoinTokenIssued'>, now: string): Joins => {
-  const { pool, connection, sha256, expiresAt } = data;
+const onTokenIssued = (
+  state: Joins,
+  { admission, uid: _uid, ...token }: EventData<'JoinTokenIssued'> | EventData<'HostTokenIssued'>,
+  now: string,
+): Joins => {
   // What was never used and has expired admits no host: it need not be remembered.
   const kept = Object.entries(state.tokens).filter(([id, other]) => isUsed(state, id) || !isOver(other, now));
-  return { ...state, tokens: { ...Object.fromEntries(kept), [admission]: { pool, connection, sha256, expiresAt } } };
+  return { ...state, tokens: { ...Object.fromEntries(kept), [admission]: token } };
+};
+
+const onHostRegistered = (state: Joins, { uid: _uid, ...host }: EventData<'HostRegistered'>): Joins => ({
+  ...state,
+  registered: { ...state.registered, [host.hostId]: host },
+});
+
+const withoutRegistered = (state: Joins, hostId: HostId): Joins => {
+  if (state.registered[hostId] === undefined) return state;
+  const { [hostId]: _gone, ...registered } = state.registered;
+  return { ...state, registered };
+};
+
+/** Its token is forgotten with it, so that the host cannot register again. */
+const onHostUnregistered = (state: Joins, { hostId }: EventData<'HostUnregistered'>): Joins => {
+  const tokens = Object.entries(state.tokens).filter(([id]) => hostIdOf(id) !== hostId);
+  return { ...withoutRegistered(state, hostId), tokens: Object.fromEntries(tokens) };
 };
 
 const onDataGenerated = (state: Joins, { pool, connection, ...data }: EventData<'BootstrapDataGenerated'>): Joins => {
@@ -192,9 +270,10 @@ const onDataGenerated = (state: Joins, { pool, connection, ...data }: EventData<
 };
 
 const onHostAdmitted = (
-  state: Joins,
+  before: Joins,
   { hostId, pool, connection, user, machine }: EventData<'HostAdmitted'>,
 ): Joins => {
+  const state = withoutRegistered(before, hostId);
   const { node } = (machine === undefined ? undefined : state.machines[machine]) ?? {};
   const made = machine === undefined ? {} : { machine, ...(node === undefined ? {} : { node }) };
   return { ...state, hosts: { ...state.hosts, [hostId]: { hostId, pool, connection, user, ...made } } };
@@ -219,7 +298,8 @@ const onPoolsDeclared = (state: Joins, declared: readonly DeclaredPool[]): Joins
     const { data } = state.pools[name] ?? {};
     const isSame = state.pools[name]?.connection === connection;
     const boots = bootsFromUserData(pool) ? { boots: true as const } : {};
-    return [name, { connection, ...boots, ...(isSame && data !== undefined ? { data } : {}) }];
+    const claims = pool.hostSelector === undefined ? {} : { claims: pool.hostSelector };
+    return [name, { connection, ...boots, ...claims, ...(isSame && data !== undefined ? { data } : {}) }];
   });
   return pools.length === 0 && Object.keys(state.pools).length === 0
     ? state
@@ -267,14 +347,20 @@ const onProgress = (state: Joins, event: StoredEvent): Joins => {
 };
 
 export const joinsAfter = (state: Joins | undefined, event: StoredEvent): Joins | undefined => {
-  if (event.type === 'ClusterRequested') return { uid: event.data.uid, tokens: {}, pools: {}, hosts: {}, machines: {} };
+  if (event.type === 'ClusterRequested')
+    return { uid: event.data.uid, tokens: {}, pools: {}, hosts: {}, registered: {}, machines: {} };
   if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
   switch (event.type) {
     case 'ClusterDeletionRequested':
     case 'ClusterDeleted':
       return undefined;
     case 'JoinTokenIssued':
+    case 'HostTokenIssued':
       return onTokenIssued(state, event.data, event.meta.time);
+    case 'HostRegistered':
+      return onHostRegistered(state, event.data);
+    case 'HostUnregistered':
+      return onHostUnregistered(state, event.data);
     case 'ClusterSpecChanged':
       return onPoolsDeclared(state, event.data.spec.pools);
     case 'BootstrapDataGenerated':
@@ -290,6 +376,10 @@ const decide = (state: Joins | undefined, command: JoinsCommand): readonly Joins
   switch (command.type) {
     case 'IssueToken':
       return issue(state, command);
+    case 'IssueHostToken':
+      return issueForHost(state, command);
+    case 'UnregisterHost':
+      return unregister(state, command);
     case 'GenerateBootstrapData':
       return generate(state, command);
     case 'AdmitHost':
@@ -301,7 +391,7 @@ const decide = (state: Joins | undefined, command: JoinsCommand): readonly Joins
 
 /**
  * Which hosts may join a cluster. A token that was issued for one host admits the first one that presents it; tokens of a pool admit hosts as
- * long as they are valid. Either counts for a host only with the key that it presented first.
+ * long as they are valid. A token without a pool registers its host, which waits until a declared pool claims it. Each counts for a host only with the key that it presented first.
  */
 export const joins: Decider<Joins | undefined, JoinsCommand, JoinsFact> = {
   initial: undefined,

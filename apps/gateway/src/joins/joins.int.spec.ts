@@ -5,6 +5,7 @@ import type {
   ErrorView,
   HostJoinView,
   JoinTokenView,
+  RegisteredHostList,
   StoredEvent,
 } from '@fairlead/contracts';
 import { eventually, newFolder } from '@fairlead/testing';
@@ -119,6 +120,68 @@ describe('a host that joins by itself', () => {
   });
 });
 
+describe('a host that is registered before its pool', () => {
+  const HOSTS = '/ns/default/clusters/shop/hosts';
+  const issueFor = (labels: object, headers = {}) =>
+    gateway.ask<JoinTokenView & Refusal>('POST', `${HOSTS}/join-tokens`, { body: { labels }, headers });
+  const waiting = async () => {
+    const { body } = await gateway.ask<RegisteredHostList>('GET', HOSTS);
+    return body.items;
+  };
+  const declare = async (pool: object) => {
+    const path = '/ns/default/clusters/shop/manifest';
+    const { body } = await gateway.ask<ClusterManifestView>('GET', path);
+    return gateway.ask<Refusal>('PATCH', path, {
+      body: { spec: { pools: [...body.spec.pools, { replicas: 0, ...pool }] } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    });
+  };
+  const shed = { name: 'shed', connection: 'edge', machineType: 'join.any' };
+
+  it('waits, is listed without an owner, and becomes a node of the first pool that selects it', async () => {
+    const { status, body } = await issueFor({ site: 'shed', rack: '1' });
+    expect({ status, body }).toMatchObject({ status: 201, body: { cluster: 'shop' } });
+    expect(body.pool).toBeUndefined();
+    const first = await present(body.token, userOf('H'));
+    expect(first.body).toMatchObject({ status: 'Waiting', message: expect.stringContaining('no pool claims it yet') });
+    expect(first.body.pool).toBeUndefined();
+    const labels = { site: 'shed', rack: '1' };
+    expect(await waiting()).toMatchObject([{ name: first.body.host, labels, facts: { hostname: 'shed-1' } }]);
+    expect((await declare({ ...shed, hostSelector: { matchLabels: { site: 'shed' } } })).status).toBeLessThan(300);
+    const second = await present(body.token, userOf('H'));
+    expect(second.body).toMatchObject({ status: 'Waiting', host: first.body.host, pool: 'shed' });
+    expect(await waiting()).toEqual([]);
+    const requests = await gateway.log('evt.*.default.shop.request.NodesRequested');
+    expect(requests.filter(({ data }) => (data as { adopts?: string }).adopts === first.body.host)).toHaveLength(1);
+    expect(JSON.stringify(await gateway.log('evt.*.default.shop.>'))).not.toContain(body.token);
+  });
+
+  it('is removed as long as no pool has claimed it, and its token is refused from then on', async () => {
+    const { body } = await issueFor({ site: 'barn' });
+    const { body: asked } = await present(body.token, userOf('I'));
+    expect((await gateway.ask('DELETE', `${HOSTS}/${asked.host}`)).status).toBe(200);
+    expect(await waiting()).toEqual([]);
+    expect((await present(body.token, userOf('I'))).body.reason).toBe('join.token-refused');
+    expect((await gateway.ask<Refusal>('DELETE', `${HOSTS}/${asked.host}`)).body.reason).toBe('join.host-unknown');
+  });
+
+  it('needs labels, and is selected only by pools whose hosts join by themselves', async () => {
+    expect((await issueFor({})).status).toBe(400);
+    expect((await issueFor({ '$(reboot)': 'x' })).status).toBe(400);
+    const made = { name: 'made', connection: 'lab', machineType: 'lab.small' };
+    expect((await declare({ ...made, hostSelector: { matchLabels: { site: 'shed' } } })).body.reason).toBe(
+      'pool.host-selector',
+    );
+    expect((await declare({ ...shed, name: 'all', hostSelector: { matchLabels: {} } })).status).toBe(400);
+  });
+
+  it('gets the same token when the request is repeated with its key', async () => {
+    const headers = { 'idempotency-key': 'one host' };
+    const [first, second] = [await issueFor({ site: 'lake' }, headers), await issueFor({ site: 'lake' }, headers)];
+    expect(second.body.token).toBe(first.body.token);
+  });
+});
+
 describe('the bootstrap data of a pool', () => {
   const dataOf = (pool = 'web', more = '') =>
     gateway.ask<BootstrapDataView & Refusal>(
@@ -133,7 +196,8 @@ describe('the bootstrap data of a pool', () => {
   const tokenIn = (data: string): string => /FAIRLEAD_JOIN_TOKEN=(\S+)/.exec(commandIn(data))?.[1] ?? '';
   const bootstrapReady = async (): Promise<unknown> => {
     const { body } = await gateway.ask<ClusterManifestView>('GET', '/ns/default/clusters/shop/manifest');
-    return body.status?.pools.map(({ name, bootstrapReady: is }) => [name, is]);
+    const known = body.status?.pools.filter(({ name }) => name !== 'shed');
+    return known?.map(({ name, bootstrapReady: is }) => [name, is]);
   };
 
   it('exist soon after it is declared: bootstrapReady is true, and no secret is in the log', async () => {

@@ -112,7 +112,13 @@ describe('a join token', () => {
 });
 
 const declared = (
-  pools: readonly { name: string; connection?: string; machineType?: string; bootstrap?: object }[],
+  pools: readonly {
+    name: string;
+    connection?: string;
+    machineType?: string;
+    bootstrap?: object;
+    hostSelector?: object;
+  }[],
   seconds = 0,
 ): StoredEvent =>
   stored(
@@ -306,6 +312,81 @@ describe('a machine that was made with the bootstrap data of its pool', () => {
   it('is not admitted once it is deleted', () => {
     const gone = made(machine('i-1', 'shop-w-1'), stored('VmDeleted', { uid: UID, name: 'shop-w-1' }, 4));
     expect(decide(gone, ask(userOf('A'), 'i-1'), 5).refused).toBe('join.machine-unknown');
+  });
+});
+
+describe('a host that is registered before its pool', () => {
+  const issueForHost = (token: string, labels = { site: 'shed' }, seconds = 0): JoinsCommand => ({
+    type: 'IssueHostToken',
+    data: {
+      ...{ uid: UID, admission: token, labels, sha256: sha256('secret'), expiresAt: at(seconds + 60) },
+      now: at(seconds),
+    },
+  });
+  const ask = (user = userOf('A'), seconds = 10): JoinsCommand => present(TOKEN, 'secret', user, seconds);
+  const HOST = `host-${TOKEN}`;
+  const shed = { name: 'shed', hostSelector: { matchLabels: { site: 'shed' } } };
+  const registered = () => decide(decide(from(requested()), issueForHost(TOKEN), 0).state, ask(), 10);
+
+  it('waits without an owner, and becomes a host of the first pool that selects it, also after its token has expired', () => {
+    const { state, facts } = registered();
+    expect(facts).toMatchObject([{ type: 'HostRegistered', data: { hostId: HOST, labels: { site: 'shed' } } }]);
+    expect(decide(state, ask(), 999)).toMatchObject({ refused: undefined, facts: [] });
+    const others = joins.evolve(state, declared([{ name: 'web' }, { ...shed, name: 'far', hostSelector: far }]));
+    expect(decide(others, ask(), 999)).toMatchObject({ refused: undefined, facts: [] });
+    const claimed = decide(joins.evolve(others, declared([{ name: 'web' }, shed])), ask(), 999);
+    expect(claimed.facts).toEqual([
+      {
+        type: 'HostAdmitted',
+        data: {
+          ...{ uid: UID, pool: 'shed', connection: 'edge', admission: TOKEN, hostId: HOST },
+          ...{ user: userOf('A'), facts: FACTS },
+        },
+      },
+    ]);
+    expect(claimed.state).toMatchObject({ registered: {}, hosts: { [HOST]: { pool: 'shed', connection: 'edge' } } });
+    expect(decide(claimed.state, ask(), 1_000)).toMatchObject({ refused: undefined, facts: [] });
+  });
+  const far = { matchLabels: { site: 'shed', rack: '2' } };
+
+  it('is claimed at once where its pool is declared already', () => {
+    const issued = decide(from(requested(), declared([shed])), issueForHost(TOKEN), 0).state;
+    expect(decide(issued, ask(), 10).facts.map(({ type }) => type)).toEqual(['HostRegistered', 'HostAdmitted']);
+  });
+
+  it('keeps its key: no other host registers or is claimed by its token, and its key is good for no second token', () => {
+    const { state } = registered();
+    const pooled = joins.evolve(state, declared([shed]));
+    expect(decide(state, ask(userOf('B')), 11).refused).toBe('join.token-refused');
+    expect(decide(pooled, ask(userOf('B')), 11).refused).toBe('join.token-refused');
+    const second = decide(state, issueForHost('ffffffffffff'), 11).state;
+    expect(decide(second, present('ffffffffffff', 'secret', userOf('A'), 12), 12).refused).toBe('join.token-refused');
+  });
+
+  it('is not registered with a token that has expired, nor of a cluster that is being deleted', () => {
+    const issued = decide(from(requested()), issueForHost(TOKEN), 0).state;
+    expect(decide(issued, ask(userOf('A'), 60), 60).refused).toBe('join.token-refused');
+    const deleting = joins.evolve(registered().state, stored('ClusterDeletionRequested', { uid: UID }, 11));
+    expect(decide(deleting, ask(), 12).refused).toBe('join.token-refused');
+  });
+
+  it('is forgotten with its token when it is removed, and can be removed only while it waits', () => {
+    const remove: JoinsCommand = { type: 'UnregisterHost', data: { uid: UID, cluster: 'shop', hostId: HOST } };
+    const removed = decide(registered().state, remove, 11);
+    expect(removed.facts).toEqual([{ type: 'HostUnregistered', data: { uid: UID, hostId: HOST } }]);
+    expect(decide(joins.evolve(removed.state, declared([shed])), ask(), 12).refused).toBe('join.token-refused');
+    expect(decide(removed.state, remove, 12).refused).toBe('join.host-unknown');
+    const claimed = decide(joins.evolve(registered().state, declared([shed])), ask(), 12).state;
+    expect(decide(claimed, remove, 13).refused).toBe('join.host-unknown');
+  });
+
+  it('takes the place of an unused token as long as it waits', () => {
+    let { state } = registered();
+    const id = (index: number): string => index.toString(16).padStart(12, '0');
+    for (let index = 0; index < 99; index += 1) ({ state } = decide(state, issueForHost(id(index)), 20));
+    expect(decide(state, issueForHost(id(99)), 20).refused).toBe('join.tokens-many');
+    const claimed = decide(joins.evolve(state, declared([shed])), ask(), 21).state;
+    expect(decide(claimed, issueForHost(id(99)), 22).refused).toBeUndefined();
   });
 });
 

@@ -204,3 +204,24 @@ describe('a pool whose machines join by themselves', () => {
     expect(desired(...made, declaring(bySsh), more)).toEqual(['PlanNodes/r1']);
   });
 });
+
+describe('a host that is registered before its pool', () => {
+  const facts = {
+    ...{ hostname: 'shed-1', machineId: '5a1c0e9f4b7d4d5e8a0f3c2b1d6e7f80', address: '192.168.1.20' },
+    ...{ architecture: 'amd64' as const, cpus: 4, memoryMiB: 8192 },
+  };
+  const about = { uid: UID, admission: '0a1b2c3d4e5f', hostId: 'host-0a1b2c3d4e5f', user: `U${'A'.repeat(55)}`, facts };
+  const registered: Fact = { type: 'HostRegistered', data: { ...about, labels: { site: 'shed' } } };
+  const pool = { pool: 'web' as PoolName, connection: 'edge' as ConnectionName };
+  const claimed: Fact = { type: 'HostAdmitted', data: { ...about, ...pool } };
+  const asked: Fact = {
+    type: 'NodesRequested',
+    data: { uid: UID, requestId: 'r1', workers: [{ ...nodeSet(1), ...pool }], onFailure: 'keep', adopts: about.hostId },
+  };
+
+  it('is nothing to do, to record or to wake up for, until a pool owns it, and is provisioned then', () => {
+    expect(after(...made, registered)).toEqual([]);
+    expect(desired(...made, registered)).toEqual([]);
+    expect(desired(...made, registered, claimed, asked)).toEqual(['PlanNodes/r1']);
+  });
+});

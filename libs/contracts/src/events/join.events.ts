@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Sha256 } from '../digests.js';
 import { ClusterUid, ConnectionName, PoolName, SecretRef } from '../ids.js';
-import { HostFacts, HostId, JoinTokenId, NatsUser } from '../joins/join.tokens.js';
+import { HostFacts, HostId, HostLabels, JoinTokenId, NatsUser } from '../joins/join.tokens.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -23,6 +23,40 @@ export const joinEvents = {
       expiresAt: z.iso.datetime(),
     }),
   }),
+  HostTokenIssued: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'joins',
+    doc: 'A token was issued that registers exactly one host with a cluster, before any pool, until it expires.',
+    data: z.strictObject({
+      uid,
+      admission,
+      labels: HostLabels.describe('Of the host, by which a pool claims it'),
+      sha256: Sha256.describe('Of the token'),
+      expiresAt: z.iso.datetime(),
+    }),
+  }),
+  HostRegistered: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'joins',
+    doc: 'A host presented a token that was issued for no pool. It waits until a pool claims it (HostAdmitted); nothing is done on it before.',
+    data: z.strictObject({
+      uid,
+      admission,
+      hostId: HostId,
+      user: NatsUser.describe('The key with which the host will connect'),
+      facts: HostFacts.describe('As the host states them'),
+      labels: HostLabels,
+    }),
+  }),
+  HostUnregistered: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'joins',
+    doc: 'A registered host that no pool has claimed was removed: it cannot become a node by its token any more.',
+    data: z.strictObject({ uid, hostId: HostId }),
+  }),
   BootstrapDataGenerated: defineEvent({
     version: 1,
     writer: 'gateway',
@@ -40,7 +74,7 @@ export const joinEvents = {
     version: 1,
     writer: 'gateway',
     context: 'joins',
-    doc: 'A host presented a valid token; the host becomes a node of the pool. A token that was issued for one host is used up.',
+    doc: 'A host presented a valid token, or a pool claimed a registered one; the host becomes a node of the pool. A token that was issued for one host is used up.',
     data: z.strictObject({
       uid,
       pool: PoolName,

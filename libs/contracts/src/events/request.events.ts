@@ -11,7 +11,7 @@ import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js'
 import { TemplateCluster } from '../manifest/template.cluster.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { MANIFEST_CHANGES_MAX, ManifestChange } from '../manifest/change.summary.js';
-import { Labels } from '../manifest/pool.fields.js';
+import { Labels } from '../labels.js';
 import { TemplateName, TemplateUse } from '../manifest/template.use.js';
 import { HostKey } from '../own-hosts.js';
 import { PauseReason } from '../pause.request.js';

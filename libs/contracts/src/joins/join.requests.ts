@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ClusterName, Namespace, NodeName, PoolName } from '../ids.js';
 import { BootstrapFormat } from './bootstrap.data.js';
-import { HostFacts, JOIN_TOKEN_TTL_SECONDS, JoinTokenText, NatsUser } from './join.tokens.js';
+import { HostFacts, HostLabels, JOIN_TOKEN_TTL_SECONDS, JoinTokenText, NatsUser } from './join.tokens.js';
 
 const { min, max, default: ttlDefault } = JOIN_TOKEN_TTL_SECONDS;
 
@@ -13,13 +13,19 @@ export const JoinTokenRequest = z
   .meta({ id: 'JoinTokenRequest' });
 export type JoinTokenRequest = z.output<typeof JoinTokenRequest>;
 
+/** Body of POST /ns/{namespace}/clusters/{cluster}/hosts/join-tokens. */
+export const HostTokenRequest = JoinTokenRequest.extend({
+  labels: HostLabels.describe('Of the host: a pool whose hostSelector matches them claims it'),
+}).meta({ id: 'HostTokenRequest' });
+export type HostTokenRequest = z.output<typeof HostTokenRequest>;
+
 export const JoinTokenView = z
   .strictObject({
     kind: z.literal('JoinToken'),
     id: z.string(),
     namespace: z.string(),
     cluster: z.string(),
-    pool: z.string(),
+    pool: z.string().optional().describe('Absent: its host waits until a pool claims it'),
     token: z.string().describe('Shown this once'),
     expiresAt: z.iso.datetime(),
     script: z
@@ -58,7 +64,7 @@ export const HostJoinView = z
     kind: z.literal('HostJoin'),
     status: z.enum(['Waiting', 'Admitted', 'Rejected']),
     host: z.string(),
-    pool: PoolName,
+    pool: PoolName.optional().describe('Absent: no pool has claimed the host yet'),
     message: z.string(),
     credential: HostCredential.optional().describe('Once admitted'),
   })

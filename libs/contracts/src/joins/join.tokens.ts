@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { Labels } from '../labels.js';
 
 /** How long a join token is valid, in seconds. */
 export const JOIN_TOKEN_TTL_SECONDS = { min: 60, default: 3_600, max: 86_400 } as const;
-/** Maximum unused tokens per cluster. */
+/** Maximum unused tokens per cluster; those of hosts that no pool has claimed yet count. */
 export const JOIN_TOKENS_MAX = 100;
 
 export const JoinTokenId = z.string().regex(/^[0-9a-f]{12}$/, { error: 'is not the id of a join token' });
@@ -28,6 +29,20 @@ export const joinTokenId = (text: string): JoinTokenId | undefined => TEXT.exec(
 /** Id of a joined host. It differs from the name of its node. */
 export const HostId = z.string().regex(/^host-[0-9a-f]{12}$/, { error: 'is not the id of a joined host' });
 export type HostId = z.infer<typeof HostId>;
+
+const hasAny = (labels: Labels): boolean => Object.keys(labels).length > 0;
+
+/** Labels of a host that is registered before its pool. They come from the operator who issues its token, never from the host. */
+export const HostLabels = Labels.refine(hasAny, { error: 'must have at least one label' });
+
+/** Which registered hosts a pool claims. */
+export const HostSelector = z.strictObject({
+  matchLabels: HostLabels.describe('A host that has all of these labels is claimed'),
+});
+export type HostSelector = z.infer<typeof HostSelector>;
+
+export const isSelectedHost = ({ matchLabels }: HostSelector, labels: Labels): boolean =>
+  Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
 
 /** The public half of an NKey of a NATS user. */
 export const NatsUser = z.string().regex(/^U[A-Z2-7]{55}$/, { error: 'is not the public key of a NATS user' });

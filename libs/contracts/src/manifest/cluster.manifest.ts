@@ -22,6 +22,7 @@ import { PoolStatus, ReplicaCounts } from '../views/pool.views.js';
 import { time } from '../views/time.js';
 import { completeOidc, ManifestAuthentication } from '../authentication.js';
 import { JOINED_MACHINE_TYPE, PoolBootstrap } from '../joins/bootstrap.data.js';
+import { HostSelector } from '../joins/join.tokens.js';
 import { Addons } from './addons.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
@@ -33,7 +34,8 @@ import { Hooks } from './hooks.js';
 import { leaseOf, ManifestLease } from '../lease.js';
 import { EVERYONE, Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
-import { controlPlaneReplicas, Labels, poolFields } from './pool.fields.js';
+import { Labels } from '../labels.js';
+import { controlPlaneReplicas, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { TemplateName, TemplateUse } from './template.use.js';
 import { VirtualAddresses } from '../network/virtual.addresses.js';
@@ -66,6 +68,9 @@ const ManifestPool = z.strictObject({
   health: ManifestHealthCheck.optional(),
   bootstrap: PoolBootstrap.optional().describe(
     'Only where hosts join by themselves. Left out: its bootstrap data are generated',
+  ),
+  hostSelector: HostSelector.optional().describe(
+    'Only where hosts join by themselves: it claims hosts that were registered before it. Left out: none',
   ),
   zones: poolFields.zones
     .default([])

@@ -15,6 +15,7 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Authentication } from '../authentication.js';
 import { JOINED_MACHINE_TYPE, PoolBootstrap } from '../joins/bootstrap.data.js';
+import { HostSelector } from '../joins/join.tokens.js';
 import { Addons } from './addons.js';
 import { Autoscaling } from './autoscaling.js';
 import { DriftPolicy } from './drift.policy.js';
@@ -53,11 +54,12 @@ export const DeclaredPool = z.strictObject({
   health,
   autoscaling: Autoscaling.optional().describe('Absent: the size is declared'),
   bootstrap: PoolBootstrap.optional().describe('Absent: its bootstrap data are generated, where its hosts need any'),
+  hostSelector: HostSelector.optional().describe('Registered hosts that it claims; absent: none'),
   ...z.strictObject(poolFields).partial().shape,
 });
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
 
-type OptionalField = 'health' | 'autoscaling' | 'bootstrap' | 'image';
+type OptionalField = 'health' | 'autoscaling' | 'bootstrap' | 'hostSelector' | 'image';
 
 type CompletePool = Pick<DeclaredPool, OptionalField> & {
   readonly [Field in Exclude<keyof DeclaredPool, OptionalField>]-?: Exclude<DeclaredPool[Field], undefined>;

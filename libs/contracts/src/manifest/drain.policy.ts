@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Duration, durationMs } from '../durations.js';
 import { Namespace, PoolName } from '../ids.js';
 import { refuse, type Refusal } from '../refusals.js';
-import { Labels } from './pool.fields.js';
+import { Labels } from '../labels.js';
 
 /** The name of the control planes wherever pools are listed. */
 const CONTROL_PLANES = 'control-plane';

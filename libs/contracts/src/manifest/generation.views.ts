@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DeclaredSpec } from './declared.js';
-import { Labels } from './pool.fields.js';
+import { Labels } from '../labels.js';
 import { ClusterName, Namespace } from '../ids.js';
 import { MANIFEST_API_VERSION, MANIFEST_KIND } from './cluster.manifest.js';
 import { ChangeEvent, FieldChange } from '../views/change.views.js';

@@ -1,31 +1,13 @@
 import * as z from 'zod';
 import { POOL_NODES_MAX } from '../cluster.limits.js';
-import { limitedRecord } from '../limited.record.js';
+import { LabelKey, Labels, LabelValue } from '../labels.js';
 import { refuse, type Refusal } from '../refusals.js';
 
-/** Maximum labels and taints per pool. */
-const LABELS_MAX = 64;
+/** Maximum taints per pool. */
 const TAINTS_MAX = 32;
 const ZONES_MAX = 32;
 /** Maximum time (one day) for which a node must be Ready before it counts as available. */
 const MIN_READY_SECONDS_MAX = 86_400;
-
-const NAME = '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)';
-const PREFIX = '([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)';
-const KEY_LENGTH_MAX = 253 + 1 + 63;
-
-/** A qualified name in Kubernetes: `tier`, `example.com/tier`. */
-const LabelKey = z
-  .string()
-  .max(KEY_LENGTH_MAX)
-  .regex(new RegExp(`^${PREFIX}?${NAME}$`), 'must be a label key of Kubernetes, such as tier or example.com/tier');
-const LabelValue = z
-  .string()
-  .max(63)
-  .regex(new RegExp(`^${NAME}?$`), 'must be a label value: at most 63 letters, digits, dashes, dots and underscores');
-
-export const Labels = limitedRecord(LabelKey, LabelValue, LABELS_MAX);
-export type Labels = z.infer<typeof Labels>;
 
 export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 export const Taint = z.strictObject({ key: LabelKey, value: LabelValue.optional(), effect: z.enum(TAINT_EFFECTS) });

@@ -17,6 +17,11 @@ export const JOIN_REFUSALS = {
     'The cluster {cluster} has {max} join tokens that are not used yet',
     'Use them, or wait until they expire.',
   ),
+  'join.host-unknown': definition(
+    404,
+    'No host {host} of the cluster {cluster} waits for a pool',
+    'List those that wait with: fairlead host list {cluster}',
+  ),
   'join.bootstrap-pending': definition(
     409,
     'The bootstrap data of pool {pool} do not exist yet',

@@ -77,6 +77,11 @@ export const POOL_REFUSALS = {
     'Pool {pool} has bootstrap data, but machines of type {machineType} are bootstrapped by SSH',
     'Leave bootstrap out, declare by: userData in it, or use the machine type join.any on a connection of the provider join.',
   ),
+  'pool.host-selector': definition(
+    422,
+    'Pool {pool} selects hosts, but machines of type {machineType} are made by their provider',
+    'Leave hostSelector out, or use the machine type join.any on a connection of the provider join.',
+  ),
   'pool.data-simulated': definition(
     422,
     'Pool {pool} gives bootstrap data, but the hosts of the connection {connection} are simulated, and what they run is a process of Fairlead',

@@ -13,6 +13,7 @@ import {
   etcdBackupsFaults,
   healthCheckFaults,
   hookFaults,
+  JOINED_MACHINE_TYPE,
   needsBootstrapData,
   metadataFaults,
   isBlocked,
@@ -130,6 +131,14 @@ const bootstrapFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
         ],
   );
 
+/** Only hosts that join by themselves are registered. */
+const hostSelectorFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
+  pools.flatMap(({ name: pool, machineType, hostSelector }, at) =>
+    hostSelector === undefined || machineType === JOINED_MACHINE_TYPE
+      ? []
+      : [refuse('pool.host-selector', { pool, machineType }, `spec.pools[${at}].hostSelector`)],
+  );
+
 /** An API server does not start with an unreadable certificate. */
 export const issuerCertificateFaults = (
   { authentication }: Pick<ManifestSpec, 'authentication'>,
@@ -157,6 +166,7 @@ export const faultsOfManifest = (
     ...rolloutFaults(manifest.spec),
     ...healthFaults(manifest.spec),
     ...bootstrapFaults(manifest.spec),
+    ...hostSelectorFaults(manifest.spec),
     ...hookFaults(manifest.spec.hooks ?? []),
     ...addonFaults(manifest.spec.addons ?? []),
     ...cloudFaults({ ...manifest.spec, serviceType: serviceTypeOf(manifest.spec) }),
