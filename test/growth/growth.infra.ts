@@ -2,9 +2,9 @@ import { POOL_LABEL, type ClusterUid, type Machine, type MachinePlan, type NodeN
 import type { Task } from '@fairlead/event-sourcing';
 import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
 import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
-import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/node.requests.js';
+import { batchOfRequest } from '../../apps/infra-svc/src/machines/node.requests.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
-import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/machines/machines.planner.js';
+import { planCluster } from '../../apps/infra-svc/src/machines/machines.planner.js';
 import { missingOf, targetsOf, type Cluster } from '../../apps/infra-svc/src/machines/machines.state.js';
 import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
 import { SURGE, type Failed, type ServiceWorld } from './growth.parts.js';
@@ -43,17 +43,14 @@ const machinesTaskDone = (world: ServiceWorld, type: string, cluster: Cluster, d
       machinesDecide(world, { type: 'Accept', data: { uid } });
       return undefined;
     case 'PlanMachines':
-      plan(world, uid, planCluster(uid, cluster.spec, noZones), undefined);
+      machinesDecide(world, { type: 'Plan', data: { uid, machines: planCluster(uid, cluster.spec, noZones) } });
       return undefined;
-    case 'PlanNodes': {
-      const request = requestOf(cluster.additions, data.requestId!)!;
-      plan(world, uid, planRequest(cluster, request, { zonesOf: noZones }), request.requestId);
+    case 'PlanNodes':
+      machinesDecide(world, { type: 'PlanNodes', data: { uid, requestId: data.requestId!, offered: { zones: {} } } });
       return undefined;
-    }
     case 'PlanSurge': {
       const count = surgeLacks(cluster.planned, cluster.surges, SURGE);
-      const machines = planSurge(cluster, { ...SURGE, count }, noZones);
-      machinesDecide(world, { type: 'PlanSurge', data: { ...SURGE, machines } });
+      machinesDecide(world, { type: 'PlanSurge', data: { ...SURGE, count, offered: { zones: {} } } });
       return undefined;
     }
     case 'EnsureMachines':
@@ -75,15 +72,6 @@ const machinesTaskDone = (world: ServiceWorld, type: string, cluster: Cluster, d
     default:
       throw new Error(`no such task: ${type}`);
   }
-};
-
-const plan = (
-  world: ServiceWorld,
-  uid: ClusterUid,
-  machines: readonly MachinePlan[],
-  requestId: string | undefined,
-): void => {
-  machinesDecide(world, { type: 'Plan', data: { uid, machines, requestId } });
 };
 
 const makeBatch = (world: ServiceWorld, cluster: Cluster, batch: string | null): string | undefined => {

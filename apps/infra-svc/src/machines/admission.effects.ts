@@ -1,36 +1,21 @@
-import { isRefusal, refuse, ExternalFailure, type MachinePlan, type Refusal } from '@fairlead/contracts';
+import { isRefusal, ExternalFailure, type Refusal } from '@fairlead/contracts';
 import { requestedSets } from '@fairlead/domain';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { ProviderValidation } from '../validation/validation.effects.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
-import { requestOf, type NodesRequest } from './node.requests.js';
+import type { Machines } from './machines.state.js';
+import { isReconsidered, requestOf, type NodesRequest } from './node.requests.js';
 import { Adoption } from './adoption.effects.js';
-import { downZones, likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } from './machines.planner.js';
-import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
+import { likeOf, planCluster, setsOf, type Adopted } from './machines.planner.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
-import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
+import { Placement, zonesIn, zonesOfAll, type PreparedConnection } from './placement.effects.js';
 import { leaseOfCluster } from './reservations.planner.js';
-import { capacityRefusal } from './capacity.planner.js';
+import { requestRefusal, surgeRefusal, type Offered } from './requests.planner.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
 const CHANGED_AGAIN_MS = 500;
 const REFUSED_AGAIN_MS = 60_000;
-
-/** If the API has the address of a control plane itself, no other one can replace it. */
-const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: RequestedNodes): Refusal | undefined => {
-  const address = controlPlane === undefined ? undefined : unbalancedAddress(cluster);
-  return address === undefined
-    ? undefined
-    : refuse('cluster.api-unbalanced', { cluster: cluster.spec.name, address }, 'spec.controlPlane.replicas');
-};
-
-/** The input for choosing zones of more machines. */
-const placesOf = (cluster: Cluster) => {
-  const { planned, rollouts, sights } = cluster;
-  const isDown = downZones({ planned, ready: rollouts.ready, silent: rollouts.lost, gone: sights.lost });
-  return { staying: stayingOf(cluster), isDown };
-};
 
 /**
  * Checks requests against connections and quotas, and plans the machines of those that can be met. Only resources that
@@ -61,21 +46,23 @@ export class AdmissionEffects {
     const { uid, spec } = clusterOf(task);
     const prepared = await this.placement.prepare([spec.controlPlane, ...spec.workers], task.cause);
     const machines = planCluster(uid, spec, zonesIn(prepared));
-    await task.record({ type: 'Plan', data: { uid, machines, requestId: undefined } });
+    await task.record({ type: 'Plan', data: { uid, machines } });
   }
 
   @OnTask('PlanNodes', PLAN_POLICY)
   async planNodes(task: MachinesTask): Promise<void> {
-    await this.recordPlan(task, await this.planOrRefusal(task));
+    await this.recordPlan(task, await this.offerOrRefusal(task));
   }
 
   /** Only changes are stated, so that a refusal that lasts for days is one event. */
   @OnTask('ReconsiderNodes', PLAN_POLICY)
   async reconsiderNodes(task: MachinesTask): Promise<RequeueAfter | undefined> {
     try {
-      const planned = await this.planOrRefusal(task);
-      await this.recordPlan(task, planned);
-      return isRefusal(planned) ? task.requeueAfter(REFUSED_AGAIN_MS, planned.message) : undefined;
+      const after = await this.recordPlan(task, await this.offerOrRefusal(task));
+      const request =
+        after.status === 'absent' ? undefined : requestOf(after.cluster.additions, task.data.requestId ?? '');
+      const isRefused = request !== undefined && isReconsidered(request);
+      return isRefused ? task.requeueAfter(REFUSED_AGAIN_MS, request.refusal ?? '') : undefined;
     } catch (error) {
       if (!(error instanceof ExternalFailure)) throw error;
       return task.requeueAfter(REFUSED_AGAIN_MS, error.message);
@@ -92,44 +79,39 @@ export class AdmissionEffects {
     const { connection, spec, rootDisk } = like;
     const count = surgeLacks(planned, surges, surge);
     const sets = { workers: [{ connection, spec, rootDisk, count }] };
-    const refusal = capacityRefusal(cluster, { ...sets, isTransient: true }) ?? (await this.refusal(task, sets));
+    const refusal = surgeRefusal(cluster, surge, count) ?? (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'FailSurge', data: { uid, ...surge, cause: surgeRefused(surge, refusal.message) } });
       return undefined;
     }
     const prepared = await this.placement.prepare([like], task.cause);
-    const machines = planSurge({ ...cluster, ...placesOf(cluster) }, { ...surge, count }, zonesIn(prepared));
-    const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
+    const offered = { zones: zonesOfAll(prepared) };
+    const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, count, offered } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
   }
 
-  /** The machines of a request, or why it is refused. */
-  private async planOrRefusal(task: MachinesTask): Promise<readonly MachinePlan[] | Refusal> {
+  /** What providers offer for a request, or why it is refused; undefined: there is no such request. */
+  private async offerOrRefusal(task: MachinesTask): Promise<Offered | Refusal | undefined> {
     const cluster = clusterOf(task);
     const request = requestOf(cluster.additions, task.data.requestId ?? '');
-    if (request === undefined) return [];
+    if (request === undefined) return undefined;
     const sets = setsOf(cluster, request);
-    const isTransient = request.replaces !== undefined;
-    const refusal =
-      controlPlaneRefusal(cluster, sets) ??
-      capacityRefusal(cluster, { ...sets, isTransient }) ??
-      (await this.refusal(task, sets));
+    const refusal = requestRefusal(cluster, request) ?? (await this.refusal(task, sets));
     if (refusal !== undefined) return refusal;
     const prepared = await this.placement.prepare(requestedSets(sets), task.cause);
     const adopted = await this.adopted(task, request, sets, prepared);
-    if (isRefusal(adopted)) return adopted;
-    const where = { zonesOf: zonesIn(prepared), adopted };
-    return planRequest({ ...cluster, ...placesOf(cluster) }, request, where);
+    return isRefusal(adopted) ? adopted : { zones: zonesOfAll(prepared), adopted };
   }
 
-  private async recordPlan(task: MachinesTask, planned: readonly MachinePlan[] | Refusal): Promise<void> {
+  private async recordPlan(task: MachinesTask, offered: Offered | Refusal | undefined): Promise<Machines> {
     const { uid } = clusterOf(task);
     const { requestId = '' } = task.data;
-    await task.record(
-      isRefusal(planned)
-        ? { type: 'RejectNodes', data: { uid, requestId, refusal: planned } }
-        : { type: 'Plan', data: { uid, machines: planned, requestId } },
+    if (offered === undefined) return task.state;
+    return task.record(
+      isRefusal(offered)
+        ? { type: 'RejectNodes', data: { uid, requestId, refusal: offered } }
+        : { type: 'PlanNodes', data: { uid, requestId, offered } },
     );
   }
 

@@ -5,8 +5,6 @@ import type { TaskData } from './machines.decider.js';
 import type { Cluster } from './machines.state.js';
 import { surgeKey, surgeOf } from './surges.js';
 
-/** Names are allocated and quotas counted for one request at a time. */
-const PLAN = 'plan';
 const BALANCER = 'balancer';
 
 /** The lock of machines that are created together, e.g. `machines request/r-1`; null: those of the cluster itself. */
@@ -33,9 +31,7 @@ const locksOf = (cluster: Cluster, { type, data }: Task): readonly string[] | un
   switch (type) {
     case 'PlanNodes':
     case 'ReconsiderNodes':
-      return [PLAN];
     case 'PlanSurge': // A growing surge is planned before its machines are requested, or after they run.
-      return [PLAN, machinesLock(batch)];
     case 'EnsureMachines':
     case 'MakeMachinesAgain':
       return [machinesLock(batch)];

@@ -1,13 +1,14 @@
-import type {
-  Cause,
-  ClusterUid,
-  ConnectionName,
-  EventData,
-  Fact,
-  Machine,
-  MachinePlan,
-  NodeName,
-  Refusal,
+import {
+  isRefusal,
+  type Cause,
+  type ClusterUid,
+  type ConnectionName,
+  type EventData,
+  type Fact,
+  type Machine,
+  type MachinePlan,
+  type NodeName,
+  type Refusal,
 } from '@fairlead/contracts';
 import { isHeld, isPublicationHeld, isPublished, NO_PUBLICATION } from '@fairlead/domain';
 import { later, nothing, type Command, type Decider, type Task, type TaskFailure } from '@fairlead/event-sourcing';
@@ -31,6 +32,7 @@ import {
   startOf,
   type AskedReservation,
 } from './reservations.planner.js';
+import { planOfRequest, planOfSurge, type Offered } from './requests.planner.js';
 import { rolloutStep } from './rollouts.planner.js';
 import type { PoolRollout } from './rollouts.js';
 import type { ReservationReport } from '../providers/provider.ports.js';
@@ -49,8 +51,9 @@ export type MachinesCommand =
   | Command<'Reject', OfCluster<{ refusal: Refusal }>>
   | Command<'RejectNodes', OfCluster<{ requestId: string; refusal: Refusal }>>
   | Command<'FailNodes', OfCluster<{ requestId: string; cause: Cause }>>
-  | Command<'Plan', OfCluster<{ machines: readonly MachinePlan[]; requestId: string | undefined }>>
-  | Command<'PlanSurge', OfCluster<SurgeRef & { machines: readonly MachinePlan[] }>>
+  | Command<'Plan', OfCluster<{ machines: readonly MachinePlan[] }>>
+  | Command<'PlanNodes', OfCluster<{ requestId: string; offered: Offered }>>
+  | Command<'PlanSurge', OfCluster<SurgeRef & { count: number; offered: Offered }>>
   | Command<'FailSurge', OfCluster<SurgeRef & { cause: Cause }>>
   | Command<'RecordMachine', OfCluster<{ machine: Machine }>>
   | Command<'RecordLoadBalancer', OfCluster<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
@@ -112,24 +115,37 @@ const rejection = ({ code, message, field }: Refusal) =>
 
 const plan = (
   { status, cluster }: PresentMachines,
-  { uid, machines, requestId }: Extract<MachinesCommand, { type: 'Plan' }>['data'],
+  { uid, machines }: Extract<MachinesCommand, { type: 'Plan' }>['data'],
 ): readonly MachinesFact[] => {
-  if (status !== 'desired' || machines.length === 0) return nothing;
-  if (requestId === undefined) {
-    return cluster.planned.length > 0 ? nothing : [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }];
-  }
-  if (requestOf(cluster.additions, requestId)?.machines.length !== 0) return nothing;
-  return [{ type: 'VmsPlanned', data: { uid, machines: [...machines], requestId } }];
+  if (status !== 'desired' || machines.length === 0 || cluster.planned.length > 0) return nothing;
+  return [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }];
+};
+
+/** Names are given here, so that requests are planned independently of each other and no name is given twice. */
+const planNodes = (
+  state: PresentMachines,
+  { uid, requestId, offered }: Extract<MachinesCommand, { type: 'PlanNodes' }>['data'],
+): readonly MachinesFact[] => {
+  const { status, cluster } = state;
+  const request = requestOf(cluster.additions, requestId);
+  if (status !== 'desired' || request?.machines.length !== 0) return nothing;
+  const machines = planOfRequest(cluster, request, offered);
+  if (isRefusal(machines)) return rejectNodes(state, requestId, machines);
+  return machines.length === 0 ? nothing : [{ type: 'VmsPlanned', data: { uid, machines: [...machines], requestId } }];
 };
 
 /** Never more than desired: the surge may have changed since they were planned. */
 const planSurge = (
-  { status, cluster }: PresentMachines,
-  { uid, machines, upgradeId, pool }: Extract<MachinesCommand, { type: 'PlanSurge' }>['data'],
+  state: PresentMachines,
+  { uid, count, offered, upgradeId, pool }: Extract<MachinesCommand, { type: 'PlanSurge' }>['data'],
 ): readonly MachinesFact[] => {
+  const { status, cluster } = state;
   const lacks = surgeLacks(cluster.planned, cluster.surges, { upgradeId, pool });
-  const fits = machines.length > 0 && machines.length <= lacks;
-  return status === 'desired' && fits ? [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }] : nothing;
+  if (status !== 'desired' || count === 0 || count > lacks) return nothing;
+  const machines = planOfSurge(cluster, { upgradeId, pool, count }, offered);
+  if (isRefusal(machines))
+    return failSurge(state, { upgradeId, pool }, surgeRefused({ upgradeId, pool }, machines.message));
+  return machines.length === 0 ? nothing : [{ type: 'VmsPlanned', data: { uid, machines: [...machines] } }];
 };
 
 const failSurge = (
@@ -242,6 +258,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
       return status === 'desired' ? failRequest(state, command.data.requestId, command.data.cause) : nothing;
     case 'Plan':
       return plan(state, command.data);
+    case 'PlanNodes':
+      return planNodes(state, command.data);
     case 'PlanSurge':
       return planSurge(state, command.data);
     case 'FailSurge':

@@ -1,7 +1,7 @@
 import { refuse, type Fact, type MachinePlan, type NodeName } from '@fairlead/contracts';
 import { reconcilerDecider, type ReconcilerCommand, type TaskFailure } from '@fairlead/event-sourcing';
 import { specification } from '@fairlead/event-sourcing/spec';
-import { describe, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, requested, runningMachine, UID } from '../../test/fixtures.js';
 import { machines, type MachinesFact } from './machines.decider.js';
 import { planCluster, planNodes } from './machines.planner.js';
@@ -75,14 +75,14 @@ describe('a requested cluster', () => {
       .when({ type: 'Accept', data: { uid: UID } })
       .thenNothing();
     given(requested(), accepted, deletionRequested)
-      .when({ type: 'Plan', data: about({ machines: plans, requestId: undefined }) })
+      .when({ type: 'Plan', data: about({ machines: plans }) })
       .thenNothing();
   });
 });
 
 describe('the machines of a cluster', () => {
   it('are planned once, however often the task runs', () => {
-    const plan = { type: 'Plan', data: about({ machines: plans, requestId: undefined }) } as const;
+    const plan = { type: 'Plan', data: about({ machines: plans }) } as const;
     given(requested(), accepted)
       .when(plan)
       .then({ type: 'VmsPlanned', data: { uid: UID, machines: [...plans] } });
@@ -221,7 +221,7 @@ describe('more workers', () => {
   };
   const cluster = { uid: UID, spec: clusterSpec(), planned: plans, workersEver: 2, poolsEver: 1, controlPlanesEver: 3 };
   const more = planNodes(cluster, { workers: [nodeSet(1)] }, noZones);
-  const plan = { type: 'Plan', data: about({ machines: more, requestId: 'r1' }) } as const;
+  const plan = { type: 'PlanNodes', data: about({ requestId: 'r1', offered: { zones: {} } }) } as const;
   const morePlanned: Fact<'VmsPlanned'> = {
     type: 'VmsPlanned',
     data: { uid: UID, machines: [...more], requestId: 'r1' },
@@ -234,6 +234,19 @@ describe('more workers', () => {
     given(...made, request, morePlanned)
       .when(plan)
       .thenNothing();
+  });
+
+  it('get the next names by what is planned when they are, whatever was planned while providers were asked [ORBITER 35]', () => {
+    const other = { ...request, data: { ...request.data, requestId: 'r2' } };
+    const later = planNodes(
+      { ...cluster, workersEver: 3, planned: [...plans, ...more] },
+      { workers: [nodeSet(1)] },
+      noZones,
+    );
+    expect(later[0]?.name).not.toBe(more[0]?.name);
+    given(...made, request, other, morePlanned)
+      .when({ type: 'PlanNodes', data: about({ requestId: 'r2', offered: { zones: {} } }) })
+      .then({ type: 'VmsPlanned', data: { uid: UID, machines: [...later], requestId: 'r2' } });
   });
 
   it('are announced without the others, which other services already know', () => {

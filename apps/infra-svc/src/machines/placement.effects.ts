@@ -22,6 +22,10 @@ export const zonesIn =
   (name) =>
     prepared.find(({ open }) => open.connection.name === name)?.zones ?? [];
 
+/** The same as data. */
+export const zonesOfAll = (prepared: readonly PreparedConnection[]): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(prepared.map(({ open, zones }) => [open.connection.name, zones]));
+
 /** Opens connections, and ensures the resources that their machines share. */
 @Injectable()
 export class Placement {

@@ -1,7 +1,8 @@
-import { CONNECTIONS_STREAM, type Fact, type NodeName } from '@fairlead/contracts';
+import { CONNECTIONS_STREAM, type ConnectionName, type Fact, type NodeName } from '@fairlead/contracts';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
 import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
+import { eventually } from '@fairlead/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
 import { LAB, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
@@ -17,9 +18,11 @@ import {
 } from '../../test/memory.service.js';
 import { machineName } from './machines.planner.js';
 
-const asked = (requestId: string, count: number): Fact => ({
+const FAR = 'far' as ConnectionName;
+
+const asked = (requestId: string, count: number, connection: ConnectionName = LAB): Fact => ({
   type: 'NodesRequested',
-  data: { uid: UID, requestId, workers: [nodeSet(count)], onFailure: 'rollback' },
+  data: { uid: UID, requestId, workers: [nodeSet(count, { connection })], onFailure: 'rollback' },
 });
 const worker = (index: number): NodeName => machineName('demo', UID, 'worker', index);
 
@@ -32,6 +35,9 @@ describe('a machine that a provider creates slowly', () => {
   let underWay: Promise<unknown>;
   let answer: () => void;
   let isSlow: boolean;
+  /** Calls hang until it resolves; undefined: they do not. */
+  let hangs: Promise<void> | undefined;
+  let isHanging: boolean;
 
   const deliver = (task: QueuedTask): ReturnType<Replica['deliver']> =>
     replica.deliver(task, contextOf(1, new AbortController().signal));
@@ -61,7 +67,13 @@ describe('a machine that a provider creates slowly', () => {
       isAsked();
       await answered;
     };
-    const provider = new FakeProvider(cloud, { before: async () => undefined, after });
+    [hangs, isHanging] = [undefined, false];
+    const before = async (): Promise<void> => {
+      if (hangs === undefined) return;
+      isHanging = true;
+      await hangs;
+    };
+    const provider = new FakeProvider(cloud, { before, after });
     const kinds = new Map([['lab', { name: 'lab', open: () => provider }]]);
     replica = startReplica({ log, secrets: new MemorySecrets(), kinds }, new MemoryLeases().of('replica'));
     await log.say(ownNamespaceStream, {
@@ -69,6 +81,7 @@ describe('a machine that a provider creates slowly', () => {
       data: { name: 'default' as never, description: '' },
     });
     await log.say(CONNECTIONS_STREAM, registered({ name: LAB }));
+    await log.say(CONNECTIONS_STREAM, registered({ name: FAR }));
     await log.say(requestStream, requested());
     await settle();
     await log.say(requestStream, asked('slow', 1));
@@ -88,6 +101,32 @@ describe('a machine that a provider creates slowly', () => {
     await underWay;
     await settle();
     expect(announced().slice(5)).toEqual([worker(4), worker(5), worker(3)]);
+  });
+
+  it('delays no planning of another pool while a call hangs that its own planning needs [ORBITER 35]', async () => {
+    answer();
+    await underWay;
+    await settle();
+    const planned = (requestId: string): readonly NodeName[] =>
+      log.events.flatMap(({ type, data }) =>
+        type === 'VmsPlanned' && data.requestId === requestId ? data.machines.map(({ name }) => name) : [],
+      );
+    const hung = new Promise<void>((resolve) => (answer = resolve));
+    hangs = hung;
+    await log.say(requestStream, asked('hung', 1, FAR));
+    const plan = next().find(({ data }) => data['key'] === 'PlanNodes/hung');
+    expect(plan).toBeDefined();
+    underWay = deliver(plan!);
+    await eventually(async () => isHanging);
+    hangs = undefined;
+    await log.say(requestStream, asked('other', 2));
+    expect(await settle()).toEqual([]);
+    expect(planned('other')).toEqual([worker(4), worker(5)]);
+    expect(announced()).toEqual(expect.arrayContaining([worker(4), worker(5)]));
+    answer();
+    await underWay;
+    await settle();
+    expect([planned('hung'), announced().at(-1)]).toEqual([[worker(6)], worker(6)]);
   });
 
   it('is deleted once it is created, and not before, if its request was abandoned', async () => {

@@ -63,7 +63,7 @@ describe('surge machines for a pool that is upgraded', () => {
     ]));
 
   it('are planned once, however often the task runs', () => {
-    const plan = { type: 'PlanSurge', data: { uid: UID, ...SURGE, machines: extra } } as const;
+    const plan = { type: 'PlanSurge', data: { uid: UID, ...SURGE, count: 1, offered: { zones: {} } } } as const;
     given(...made, asked)
       .when(plan)
       .then(planned);
@@ -134,7 +134,7 @@ describe('surge machines for a pool that is upgraded', () => {
       () => [],
     );
     given(...made, asked, planned, returned, asked)
-      .when({ type: 'PlanSurge', data: { uid: UID, ...SURGE, machines: next } })
+      .when({ type: 'PlanSurge', data: { uid: UID, ...SURGE, count: 1, offered: { zones: {} } } })
       .then({ type: 'VmsPlanned', data: { uid: UID, machines: [...next] } });
   });
 
