@@ -16,6 +16,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { randomUUID } from 'node:crypto';
 import { KubernetesApi } from '../test/kubernetes.api.js';
 import { LogEnvironment } from '../test/log.environment.js';
+import { REBOOT_MARK } from './software/first.reboot.js';
 import { MemoryHost } from '../test/memory.host.js';
 import { startAgent, type RunningAgent } from './agent.js';
 
@@ -117,6 +118,56 @@ describe('an agent with a real log', () => {
     await eventuallyPasses(() => expect(heartbeatOf(config)?.ready).toBe(true));
     expect(host.changes).toHaveLength(changes);
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
+  });
+
+  describe('on a new host whose installation asks for a reboot', () => {
+    const asking = (): MemoryHost => {
+      const host = new MemoryHost();
+      host.files.set(REBOOT_MARK, '*** System restart required ***\n');
+      return host;
+    };
+    const reboots = ({ changes }: MemoryHost): number => changes.filter((line) => line === 'systemctl reboot').length;
+    const rebooting = (): AgentConfig => ({ ...newConfig(), profile: { rebootWhenRequired: true } });
+
+    it.each([
+      ['that no longer asks', true],
+      ['that still asks', false],
+    ])(
+      'reboots it once after its installation and before NodeInitialized, also one %s afterwards [ORBITER 5]',
+      async (_what, isOver) => {
+        const config = rebooting();
+        const host = asking();
+        const first = await start(config, host);
+        await eventuallyPasses(() => expect(reboots(host)).toBe(1));
+        expect(host.packages.get('kubelet')).toBeDefined();
+        expect(await typesOf(config)).toEqual([]);
+        await first.stop();
+        host.boot = 'boot-2';
+        if (isOver) host.files.delete(REBOOT_MARK);
+        await start(config, host);
+        await expectTypes(config, 'NodeInitialized');
+        const [initialized] = await eventsOf(config);
+        expect(initialized?.data).toMatchObject({ bootId: 'boot-2', changed: expect.arrayContaining(['reboot']) });
+        expect(reboots(host)).toBe(1);
+      },
+    );
+
+    it('does not reboot it unless its profile says so', async () => {
+      const [config, host] = [newConfig(), asking()];
+      await start(config, host);
+      await expectTypes(config, 'NodeInitialized');
+      expect(reboots(host)).toBe(0);
+    });
+
+    it('does not reboot a host that has become a node, whatever it asks for later', async () => {
+      const [config, host] = [rebooting(), new MemoryHost()];
+      await start(config, host);
+      await expectTypes(config, 'NodeInitialized');
+      host.files.set(REBOOT_MARK, '');
+      await desire(config, 2, '1.34.4');
+      await expectTypes(config, 'NodeInitialized', 'NodeInitialized');
+      expect(reboots(host)).toBe(0);
+    });
   });
 
   it('requests the desired state once per connection, and names it as the cause of what it states at its first start', async () => {

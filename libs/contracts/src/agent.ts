@@ -54,6 +54,7 @@ export const AgentProfile = HostProfile.pick({
   imagePullPolicy: true,
   ignorePreflightErrors: true,
   proxy: true,
+  rebootWhenRequired: true,
 });
 export type AgentProfile = z.infer<typeof AgentProfile>;
 

@@ -67,6 +67,12 @@ export const HostProfile = z.strictObject({
   proxy: HostProxy.optional(),
   resolvConf: text.optional(),
   ignorePreflightErrors: z.array(text).max(PREFLIGHT_ERRORS_MAX).optional(),
+  rebootWhenRequired: z
+    .boolean()
+    .optional()
+    .describe(
+      'true: a new host that asks for a reboot after its installation (/run/reboot-required) is rebooted once before it becomes a node',
+    ),
   failCgroupV1: z.boolean().optional().describe('false lets a kubelet of 1.35 or newer run on cgroup v1'),
 });
 export type HostProfile = z.infer<typeof HostProfile>;

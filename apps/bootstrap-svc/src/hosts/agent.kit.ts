@@ -40,7 +40,7 @@ const agentProfile = (
 ): AgentProfile => {
   const tuned = tuningOf(tuning, profile);
   const { cgroupDriver, failSwapOn, imageRepository, imagePullPolicy, ignorePreflightErrors } = tuned;
-  const { source = { kind: 'packages' } as const, proxy } = profile ?? {};
+  const { source = { kind: 'packages' } as const, proxy, rebootWhenRequired } = profile ?? {};
   return {
     source: agentSource(source, signers),
     cgroupDriver,
@@ -48,6 +48,7 @@ const agentProfile = (
     imagePullPolicy,
     ignorePreflightErrors: [...ignorePreflightErrors],
     ...(imageRepository === undefined ? {} : { imageRepository }),
+    ...(rebootWhenRequired === undefined ? {} : { rebootWhenRequired }),
     ...(proxy === undefined ? {} : { proxy: { ...proxy, no: [...new Set([...direct, ...(proxy.no ?? [])])] } }),
   };
 };

@@ -1,5 +1,6 @@
 import {
   ExternalFailure,
+  wordsOf,
   type AgentConfig,
   type CgroupV1,
   type KubeletSettings,
@@ -23,6 +24,7 @@ import type { AgentClock, AgentLog, HostPort } from '../node/host.ports.js';
 import type { NodeView, NodeWatch, Platform, WatchNode } from './agent.ports.js';
 import type { Desired } from '../node/desired.state.js';
 import { DesiredSource } from './desired.source.js';
+import { FirstReboot } from '../software/first.reboot.js';
 import { ensureAll, inspect, type Failed, type Inspection } from '../software/inspection.js';
 import type { Journal } from './journal.js';
 import { heartbeatOf, metadataOf } from './node.reports.js';
@@ -109,6 +111,7 @@ export class AgentLoop {
   private certificatesDueMs = 0;
   private readonly probes: Probes;
   private readonly source: SourceWatch | undefined;
+  private readonly firstReboot: FirstReboot;
   private endWaiting = (): void => undefined;
 
   constructor(private readonly parts: AgentParts) {
@@ -123,6 +126,7 @@ export class AgentLoop {
     const files = { removeFile, copyFile };
     const now = (): Date => parts.clock.now();
     this.changes = new NodeChanges({ identity, host, software, profile, ...files, ask, log, say, now, sleep, store });
+    this.firstReboot = new FirstReboot(host, sleep);
     this.probes = new Probes({ identity, ask, metronome, say });
     const { clock, random } = parts;
     const { source } = software;
@@ -200,6 +204,7 @@ export class AgentLoop {
       try {
         await this.turn();
       } catch (error) {
+        if (error instanceof AgentStops) return;
         // The host itself fails (e.g. a full disk): nothing can be recorded, so this is logged and retried.
         this.parts.log('error', 'a turn failed', { cause: String(error) });
         this.retryLater();
@@ -247,7 +252,28 @@ export class AgentLoop {
   /** A desired change that is not done comes before the differences that it will resolve anyway. */
   private async withChange(seen: Inspection): Promise<Inspection> {
     if (seen.kind === 'failed') return seen;
-    return { ...seen, differences: [...(await this.changes.inspect(this.desired)), ...seen.differences] };
+    const change = await this.changes.inspect(this.desired);
+    const reboot = this.mayRebootFirst ? await this.firstReboot.inspect() : [];
+    return { ...seen, differences: [...change, ...seen.differences, ...reboot] };
+  }
+
+  /** Only before the host is a node: afterwards, a reboot is part of a change. */
+  private get mayRebootFirst(): boolean {
+    const { config, journal } = this.parts;
+    return config.profile?.rebootWhenRequired === true && journal.reported.standing.status === 'new';
+  }
+
+  /** Last: what was installed before may ask for it. */
+  private async rebootFirst(): Promise<Failed | undefined> {
+    if (!this.mayRebootFirst || (await this.firstReboot.inspect()).length === 0) return undefined;
+    await this.parts.journal.addChanged(['reboot']);
+    try {
+      await this.firstReboot.ensure();
+      return undefined;
+    } catch (error) {
+      if (error instanceof AgentStops) throw error;
+      return { item: 'reboot', command: 'systemctl reboot', message: wordsOf(error) };
+    }
   }
 
   private async lookAtCertificates(): Promise<void> {
@@ -318,7 +344,7 @@ export class AgentLoop {
       if (failed !== undefined)
         throw new ExternalFailure({ operation: failed.command, target: failed.item, message: failed.message });
     });
-    const failed = unchanged ?? (await this.ensureHost());
+    const failed = unchanged ?? (await this.ensureHost()) ?? (await this.rebootFirst());
     if (failed === undefined) this.failures = 0;
     else this.fail(failed);
     this.watch?.hostChanged();
