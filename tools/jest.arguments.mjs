@@ -39,6 +39,7 @@ export const LONG_STORIES = [
   'test/heal',
   'test/hooks',
   'test/lease',
+  'test/lifetime',
   'test/node-conditions',
   'test/operations',
   'test/page',
