@@ -55,8 +55,10 @@ const isRead = (type: EventType): boolean =>
 const FOR_PEOPLE: readonly EventType[] = [
   'AddonSecretRead',
   'AgentMessagesRejected',
+  'ConnectionCredentialRead',
   'EventLoopBlocked',
   'HookSecretRead',
+  'RealmCredentialRead',
 ];
 
 /** Its folders have import cycles. */

@@ -129,6 +129,7 @@ import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
 import { NodesHttp } from './clusters/nodes.http.js';
 import { NodeQueries } from './nodes/nodes.queries.js';
+import { QualifiedNamesGuard } from './nodes/qualified.names.guard.js';
 import { OperationsHttp } from './operations/operations.http.js';
 import { OperationQueries } from './operations/operations.queries.js';
 import { QuarantineHttp } from './quarantine/quarantine.http.js';
@@ -222,6 +223,7 @@ const PROVIDERS: Provider[] = [
   { provide: APP_GUARD, useClass: AccessGuard },
   { provide: APP_GUARD, useClass: HandoverGuard },
   { provide: APP_GUARD, useClass: LimitsGuard },
+  { provide: APP_GUARD, useClass: QualifiedNamesGuard },
   { provide: APP_PIPE, useClass: RequestPipe },
   // The first is the outermost: a repeated answer is checked too, and a stored one is whole but for what is CB-Ladybug's.
   { provide: APP_INTERCEPTOR, useClass: RevokedInterceptor },

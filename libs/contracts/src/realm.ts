@@ -150,8 +150,19 @@ export const RealmView = z
     changedTime: time.nullable().describe('Since when; null: it has not been looked at'),
     clusters: z.array(z.string()).describe('Clusters of the namespace that use it'),
   })
-  .meta({ id: 'Realm', description: 'An identity realm of a namespace; its credential is never shown' });
+  .meta({ id: 'Realm', description: 'An identity realm of a namespace, without its credential' });
 export type RealmView = z.infer<typeof RealmView>;
+
+export const RealmCredentialView = z
+  .strictObject({
+    kind: z.literal('RealmCredential'),
+    namespace: z.string(),
+    name: z.string(),
+    clientId: z.string(),
+    clientSecret: z.string(),
+  })
+  .meta({ id: 'RealmCredential', description: 'The client with which Fairlead administers a realm' });
+export type RealmCredentialView = z.infer<typeof RealmCredentialView>;
 
 export const RealmList = z
   .strictObject({ kind: z.literal('RealmList'), items: z.array(RealmView), ...paged })

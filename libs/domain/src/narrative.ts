@@ -158,6 +158,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
   RealmRegistered: ({ name, realm, provider, issuerUrl, create }) =>
     `the realm ${realm} of namespace ${name} was registered${create === true ? ' to be created' : ''}: ${provider} at ${issuerUrl}`,
+  RealmCredentialRead: ({ name, realm }) => `the credential of realm ${realm} of namespace ${name} was read`,
   RealmRemoved: ({ name, realm, abandoned = [] }) =>
     `the realm ${realm} of namespace ${name} was removed${abandoned.length === 0 ? '' : `, although ${abandoned.join(', ')} used it`}`,
   RealmReady: ({ name, realm }) => `the realm ${realm} of namespace ${name} is ready`,
@@ -206,6 +207,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ConnectionVerificationRequested: ({ name }) => `the verification of connection ${name} was requested`,
   HostKeyAccepted: ({ name, host, hostKey }) =>
     `the SSH host key ${hostKey} of ${host ?? 'the jump host'} of connection ${name} was accepted`,
+  ConnectionCredentialRead: ({ name }) => `the credential of connection ${name} was read`,
   HostAccepted: ({ name, host }) => `host ${host} of connection ${name} was accepted as it is`,
   HostKeyPinned: ({ connection, host, hostKey }) =>
     `the SSH host key ${hostKey} of ${host ?? 'the jump host'} of ${connection} is pinned`,

@@ -28,6 +28,7 @@ export const addConnectionCommands = (program: Command, io: Io): void => {
   addHosts(connection, io);
   addSpecs(connection, io);
   addSet(connection, io);
+  addGetSecret(connection, io);
   addVerify(connection, io);
   addDescribe(connection, io);
   addAcceptHostKey(connection, io);
@@ -36,6 +37,35 @@ export const addConnectionCommands = (program: Command, io: Io): void => {
   addQuota(connection, io);
   addOrphans(connection, io);
   addDelete(connection, io);
+};
+
+interface GetSecretOptions {
+  readonly key?: string;
+}
+
+const addGetSecret = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'get-secret <connection>',
+    summary: 'Print what a connection signs in with',
+    description:
+      'Print the credential of a connection, for a place that lost it. It needs the role admin in all namespaces, and the history records who read it.',
+    examples: [
+      ['fairlead connection get-secret site > site.secret', 'Write the credential to a file'],
+      ['fairlead connection get-secret rack --key rack-1', 'Print a key that single hosts of the inventory have'],
+    ],
+  })
+    .option('--key <name>', 'a key of single hosts of the inventory instead')
+    .action(
+      runs(io, async (session, name: string, { key }: GetSecretOptions) => {
+        const { secret, keys } = await session.api.get('/connections/{connection}/credential', { connection: name });
+        const shown = key === undefined ? secret : keys[key];
+        if (shown === undefined)
+          throw usageFailure(
+            `There is no such secret. The connection has these keys: ${Object.keys(keys).join(', ')}.`,
+          );
+        return { data: { name, secret, keys }, table: shown, names: [name] };
+      }),
+    );
 };
 
 const stateOf = ({ provider, verified, problem }: ConnectionView): string => {
@@ -225,7 +255,7 @@ const addSet = (parent: Command, io: Io): void => {
     shared: 'installation',
     summary: 'Register a connection or replace its settings',
     description:
-      'Register a connection, or replace its settings, and wait until it is verified. The secret is sealed by the server and never shown again; without --secret-file, the existing secret is kept.',
+      'Register a connection, or replace its settings, and wait until it is verified. The secret is sealed by the server, and only administrators of all namespaces can read it back; without --secret-file, the existing secret is kept.',
     examples: [
       [
         'fairlead connection register lab2 --provider lab --region lab-1 --setting endpoint=http://127.0.0.1:9999 --secret-file lab.token',

@@ -18,6 +18,7 @@ export const addRealmCommands = (program: Command, io: Io): void => {
   addList(realm, io);
   addDescribe(realm, io);
   addRegister(realm, io);
+  addGetSecret(realm, io);
   addDelete(realm, io);
 };
 
@@ -105,7 +106,7 @@ const addRegister = (parent: Command, io: Io): void => {
     usage: 'register <realm>',
     summary: 'Register an identity realm or replace its settings',
     description:
-      'Register a realm of an identity provider for the clusters of a namespace, or replace its settings, and wait until it is known whether it is ready. Fairlead makes a client and a group for each cluster there, by a client with a service account, which needs the roles manage-clients, manage-users and query-groups of the realm. Its secret is sealed by the server and never shown again; left out, the one that there is stays. With --create, Fairlead creates the realm with the groups platform-users and admins, by a client of the realm master with the role create-realm.',
+      'Register a realm of an identity provider for the clusters of a namespace, or replace its settings, and wait until it is known whether it is ready. Fairlead makes a client and a group for each cluster there, by a client with a service account, which needs the roles manage-clients, manage-users and query-groups of the realm. Its secret is sealed by the server, and only administrators of the namespace can read it back; left out, the one that there is stays. With --create, Fairlead creates the realm with the groups platform-users and admins, by a client of the realm master with the role create-realm.',
     examples: [
       [
         'fairlead realm register company --issuer https://id.example.org/realms/team --client-id fairlead --secret-file realm.secret',
@@ -167,6 +168,22 @@ const read = async (file: string, io: Io, what: string): Promise<string> => {
   } catch (error) {
     throw usageFailure(`The ${what} cannot be read: ${wordsOf(error)}`);
   }
+};
+
+const addGetSecret = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'get-secret <realm>',
+    summary: 'Print the secret of the client that administers a realm',
+    description:
+      'Print the secret of the client with which Fairlead administers an identity realm. It needs the role admin in the namespace, and the history records who read it.',
+    examples: [['fairlead realm get-secret company > client.secret', 'Write the secret to a file']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      const at = { namespace: session.namespace, realm: name };
+      const { clientId, clientSecret } = await session.api.get('/ns/{namespace}/realms/{realm}/credential', at);
+      return { data: { name, clientId, clientSecret }, table: clientSecret, names: [name] };
+    }),
+  );
 };
 
 interface DeleteOptions extends ConfirmOptions {

@@ -12,7 +12,7 @@ const POLL_MS = 50;
 export interface SiteAccess {
   readonly provider: Provider;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Sealed, and never shown again. */
+  /** Sealed. */
   readonly token?: string;
   /** Resolves when it answers. */
   readonly ready: Promise<void>;

@@ -182,6 +182,41 @@ describe('the nodes of a cluster', () => {
   });
 });
 
+describe('the name of a node with its provider and pool', () => {
+  it('is listed, and names it where it is read, rebooted, replaced or runs a command; with another provider or pool it is unknown [ORBITER 31]', async () => {
+    const { items } = (await gateway.ask<NodeList>('GET', `${path}/nodes`)).body;
+    const { pool } = items.find(({ name }) => name === 'demo-w-1')!;
+    const qualified = `lab.${pool}.demo-w-1`;
+    expect(items.map(({ qualifiedName }) => qualifiedName)).toEqual([
+      ...[1, 2, 3].map((at) => `lab.control-plane.demo-cp-${at}`),
+      qualified,
+    ]);
+    const read = await gateway.ask<NodeView>('GET', `${path}/nodes/${qualified}`);
+    expect([read.status, read.body.name]).toEqual([200, 'demo-w-1']);
+    const ran = await gateway.ask('POST', `${path}/nodes/${qualified}/exec`, { body: { command: ['uptime'] } });
+    expect(ran.status).toBe(202);
+    const [asked] = await gateway.log('evt.*.default.demo.audit.NodeExecRequested');
+    expect(asked?.data).toMatchObject({ node: 'demo-w-1', command: ['uptime'] });
+    const replaced = await gateway.ask('POST', `${path}/nodes/${qualified}/replace`, { body: { reason: 'its disk' } });
+    expect(replaced.status).toBe(202);
+    const replacement = (await gateway.log('evt.*.default.demo.request.NodeReplacementRequested')).at(-1);
+    expect(replacement?.data).toMatchObject({ node: 'demo-w-1' });
+    expect((await gateway.ask('POST', `${path}/nodes/abandon`)).status).toBe(202);
+    const select = { nodes: [qualified, 'lab.control-plane.demo-cp-2'] };
+    const rebooted = await gateway.ask('POST', `${path}/nodes/actions`, { body: { action: 'reboot', select } });
+    expect(rebooted.status).toBe(202);
+    const [action] = await gateway.log('evt.*.default.demo.request.NodeActionRequested');
+    expect(action?.data).toMatchObject({ action: 'reboot', nodes: ['demo-cp-2', 'demo-w-1'] });
+    for (const stranger of [`aws.${pool}.demo-w-1`, 'lab.other.demo-w-1', `lab.${pool}.demo-w-9`, 'lab.demo-w-1']) {
+      const none = await gateway.ask<ErrorView>('GET', `${path}/nodes/${stranger}`);
+      expect([stranger, none.status, none.body.reason]).toEqual([stranger, 404, 'node.unknown']);
+      const body = { action: 'reboot', select: { nodes: [stranger] } };
+      const refused = await gateway.ask<ErrorView>('POST', `${path}/nodes/actions`, { body });
+      expect([stranger, refused.status, refused.body.reason]).toEqual([stranger, 404, 'node.unknown']);
+    }
+  });
+});
+
 describe('the administrator kubeconfig', () => {
   const administrator = `${path}/kubeconfig/administrator`;
 

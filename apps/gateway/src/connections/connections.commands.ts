@@ -1,6 +1,8 @@
 import {
   connectionSecretRef,
   CONNECTIONS_STREAM,
+  refuse,
+  type ConnectionCredentialView,
   type ConnectionChange,
   type ConnectionName,
   type ConnectionRequest,
@@ -13,10 +15,11 @@ import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jets
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { causeOf, type Caller } from '../http/caller.js';
-import { unwrap } from '../http/refusal.error.js';
+import { unwrap, RefusalError } from '../http/refusal.error.js';
 import { connections, type ConnectionsState } from './connections.decider.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { RegistrationChecks } from './registration.checks.js';
+import { keyRefsOf } from './registration.rules.js';
 import { sshKeys, type SshKeysState } from './ssh-keys.decider.js';
 
 const SHARED = 'shared';
@@ -53,6 +56,28 @@ export class ConnectionCommands {
     const since = await this.checks.namespacesKnown(namespaces);
     const command = { type: 'ChangeConnection', data: { name, namespaces, quota, since } } as const;
     return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+
+  /** What it signs in with, after the reading is on record. */
+  async credential(
+    name: ConnectionName,
+    caller: Caller,
+  ): Promise<{ readonly seq: number; readonly credential: ConnectionCredentialView }> {
+    const command = { type: 'ReadCredential', data: { name } } as const;
+    const { state, seq } = unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+    const registered = state.get(name);
+    if (registered === undefined) throw new RefusalError(refuse('connection.not-found', { connection: name }));
+    const { secretRef } = registered;
+    const secret = secretRef === null ? undefined : await this.secrets.get(secretRef);
+    const keys: Record<string, string> = {};
+    for (const ref of keyRefsOf(registered)) {
+      const key = await this.secrets.get(ref as SecretRef);
+      if (key !== undefined) keys[ref.slice(`${connectionSecretRef(name)}.`.length)] = key;
+    }
+    if (secret === undefined && Object.keys(keys).length === 0)
+      throw new RefusalError(refuse('connection.no-credential', { connection: name }));
+    const shown = { kind: 'ConnectionCredential', name, ...(secret === undefined ? {} : { secret }), keys } as const;
+    return { seq, credential: shown };
   }
 
   /** Asks infra-svc for another look, and for another try to clean what could not be cleaned. */

@@ -14,7 +14,7 @@ import {
 import { sshAddress } from '@fairlead/domain';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { sameJson } from '../common/json.js';
-import { orphaning, type Users } from './registration.rules.js';
+import { keyRefsOf, orphaning, type Users } from './registration.rules.js';
 
 export interface ConnectionSettings {
   readonly provider: string;
@@ -58,6 +58,8 @@ export type RemoveConnection = Command<
   'RemoveConnection',
   { readonly name: ConnectionName; readonly usedBy: readonly string[] }
 >;
+/** Recorded before the credential is shown. */
+export type ReadCredential = Command<'ReadCredential', { readonly name: ConnectionName }>;
 export type VerifyConnection = Command<'VerifyConnection', { readonly name: ConnectionName }>;
 
 /** `host` null: the jump host. */
@@ -108,6 +110,7 @@ type ConnectionFact = Fact<
   | 'ConnectionRegistered'
   | 'ConnectionVerificationRequested'
   | 'ConnectionRemoved'
+  | 'ConnectionCredentialRead'
   | 'HostKeyAccepted'
   | 'HostAccepted'
   | 'OrphanVmRemovalRequested'
@@ -129,6 +132,14 @@ const acceptHostKey = (state: ConnectionsState, { data }: AcceptHostKey): readon
   if (server.hostKey !== undefined)
     return refuse('connection.host-key-in-settings', { connection: name, host: called });
   return [{ type: 'HostKeyAccepted', data: { name, host, address: sshAddress(server), hostKey } }];
+};
+
+const readCredential = (state: ConnectionsState, { data: { name } }: ReadCredential) => {
+  const registered = state.get(name);
+  if (registered === undefined) return refuse('connection.not-found', { connection: name });
+  if (registered.secretRef === null && keyRefsOf(registered).length === 0)
+    return refuse('connection.no-credential', { connection: name });
+  return [{ type: 'ConnectionCredentialRead', data: { name } } satisfies ConnectionFact];
 };
 
 const acceptHost = (state: ConnectionsState, { data }: AcceptHost): readonly ConnectionFact[] | Refusal => {
@@ -173,6 +184,7 @@ export const connections: Decider<
   | RegisterConnection
   | ChangeConnection
   | VerifyConnection
+  | ReadCredential
   | RemoveConnection
   | AcceptHostKey
   | AcceptHost
@@ -192,6 +204,8 @@ export const connections: Decider<
         if (!state.has(name)) return refuse('connection.not-found', { connection: name });
         return [{ type: 'ConnectionVerificationRequested', data: { name } }];
       }
+      case 'ReadCredential':
+        return readCredential(state, command);
       case 'AcceptHostKey':
         return acceptHostKey(state, command);
       case 'AcceptHost':

@@ -1,5 +1,6 @@
 import {
   ConnectionChange,
+  ConnectionCredentialView,
   ConnectionList,
   ConnectionPath,
   ConnectionRequest,
@@ -16,7 +17,21 @@ import {
   type ConnectionName,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Header,
+  HttpCode,
+  Inject,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  Res,
+} from '@nestjs/common';
 import { Authenticated, RoleEverywhere } from '../access/access.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
 import { mayEverywhere } from '../access/identity.js';
@@ -83,6 +98,26 @@ export class ConnectionsHttp {
     return connectionView(await this.access.one(connection, identity), mayEverywhere(identity, 'admin'));
   }
 
+  @Get(':connection/credential')
+  @RoleEverywhere('admin')
+  @Header('Cache-Control', 'no-store')
+  @Documented({
+    id: 'getConnectionCredential',
+    tag: 'connections',
+    records: 'access',
+    summary: 'What a connection signs in with; reading it is recorded',
+    answers: [{ status: 200, description: 'The credential', schema: ConnectionCredentialView }],
+    refusals: ['connection.not-found', 'connection.no-credential', 'conflict.concurrent'],
+  })
+  async credential(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<ConnectionCredentialView> {
+    const { seq, credential } = await this.commands.credential(connection, caller);
+    showSeq(response, seq);
+    return credential;
+  }
+
   @Put(':connection')
   @RoleEverywhere('admin')
   @Documented({
@@ -91,7 +126,7 @@ export class ConnectionsHttp {
     records: 'work',
     summary: 'Register a connection, or replace its settings',
     description:
-      'settings.token or settings.secret is sealed and never returned. Settings that the provider does not have are refused. What would put the machines of clusters out of reach is refused while they are there. infra-svc then asks the provider what it offers.',
+      'settings.token or settings.secret is sealed; only administrators of all namespaces can read it back, on record. Settings that the provider does not have are refused. What would put the machines of clusters out of reach is refused while they are there. infra-svc then asks the provider what it offers.',
     answers: [{ status: 200, description: 'It is registered', schema: ConnectionView }],
     refusals: [
       'connection.not-found',

@@ -293,3 +293,59 @@ describe.each(SEALED)('a sealed $kind secret', ({ kind, part, body, read }) => {
     expect([unknown.status, unknown.body.reason]).toEqual([404, `${kind}.secret-unknown`]);
   });
 });
+
+describe('a credential', () => {
+  const reads = async (type: string) =>
+    (await gateway.log()).filter((event) => event.type === type).map(({ data, meta }) => ({ data, actor: meta.actor }));
+  const SEALED_TEXT = 'a-credential-that-no-event-shows';
+
+  it('of a connection is read back by administrators of all namespaces, on record and without its value there; others get 403 [ORBITER 31]', async () => {
+    const key = 'a-key-of-one-host-that-no-event-shows';
+    const hosts = [{ name: 'rack-1', address: '198.51.100.61', keyRef: 'gateway.connection.rack.own' }];
+    const put = await gateway.ask('PUT', '/connections/rack', {
+      body: { provider: 'ssh', settings: { hosts, secret: SEALED_TEXT, keys: { own: key } } },
+    });
+    expect(put.status).toBe(200);
+    const answer = await gateway.ask('GET', '/connections/rack/credential');
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { kind: 'ConnectionCredential', name: 'rack', secret: SEALED_TEXT, keys: { own: key } },
+    ]);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    await create('of-admin');
+    for (const role of ['viewer', 'operator', 'admin'] as const) {
+      const token = await tokenFor({ namespace: 'of-admin', role });
+      expect((await gateway.ask('GET', '/connections/rack/credential', { token })).status).toBe(403);
+    }
+    expect(await reads('ConnectionCredentialRead')).toEqual([{ data: { name: 'rack' }, actor: expect.any(String) }]);
+    expect(JSON.stringify(await gateway.log())).not.toMatch(/that-no-event-shows/);
+    const none = await gateway.ask<ErrorView>('GET', '/connections/nowhere/credential');
+    expect([none.status, none.body.reason]).toEqual([404, 'connection.not-found']);
+  });
+
+  it('of a realm is read back by administrators of its namespace, on record and without its value there; others get 403 [ORBITER 31]', async () => {
+    await create('with-realm');
+    await create('without-realm');
+    const at = '/ns/with-realm/realms/company';
+    const body = { issuerUrl: 'https://id.example.org/realms/team', clientId: 'fairlead', clientSecret: SEALED_TEXT };
+    expect((await gateway.ask('PUT', at, { body })).status).toBe(200);
+    const token = await tokenFor({ namespace: 'with-realm', role: 'admin' });
+    const answer = await gateway.ask('GET', `${at}/credential`, { token });
+    const { clientId, clientSecret } = body;
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { kind: 'RealmCredential', namespace: 'with-realm', name: 'company', clientId, clientSecret },
+    ]);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    for (const grant of [
+      { namespace: 'with-realm', role: 'viewer' },
+      { namespace: 'with-realm', role: 'operator' },
+      { namespace: 'without-realm', role: 'admin' },
+    ] as const)
+      expect((await gateway.ask('GET', `${at}/credential`, { token: await tokenFor(grant) })).status).toBe(403);
+    expect(await reads('RealmCredentialRead')).toEqual([
+      { data: { name: 'with-realm', realm: 'company' }, actor: expect.stringMatching(/^user\//) },
+    ]);
+    expect(JSON.stringify(await gateway.log())).not.toContain(SEALED_TEXT);
+  });
+});

@@ -1,6 +1,7 @@
 import type { MachineView, NodePhase, NodePressure, NodeProgressView, NodeStage, NodeView } from '@fairlead/contracts';
 import { machineLabels } from '../lifecycle/membership.js';
 import type { Selectable } from '../lifecycle/selection.rules.js';
+import { qualifiedNameOf } from './qualified.names.js';
 import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
 import { MILESTONES, type Away, type Milestone, type NodeDoc } from './nodes.projection.js';
 
@@ -171,6 +172,7 @@ export const nodeView = (
 ): NodeView => ({
   name: doc.name,
   kind: 'Node',
+  qualifiedName: qualifiedNameOf(doc),
   publicIp: doc.machine?.publicIp ?? '',
   privateIp: doc.machine?.privateIp ?? '',
   addresses: addressesOf(doc, virtualAddresses),

@@ -6,6 +6,7 @@ import {
   REALM_SECRETS_OWNER,
   realmSecretRef,
   refuse,
+  type RealmCredentialView,
   type RealmPath,
   type RealmRequest,
 } from '@fairlead/contracts';
@@ -52,6 +53,21 @@ export class RealmCommands {
     if (isRefusal(refused)) throw new RefusalError(refused);
     if (sealed) await this.secrets.put(secretRef, clientSecret, REALM_SECRETS_OWNER);
     return unwrap(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
+  }
+
+  /** The client that administers it, after the reading is on record. */
+  async credential(
+    { namespace, realm }: RealmPath,
+    caller: Caller,
+  ): Promise<{ readonly seq: number; readonly credential: RealmCredentialView }> {
+    const command = { type: 'ReadCredential', data: { namespace, realm } } as const;
+    const { state, seq } = unwrap(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
+    const registered = state?.get(realm);
+    const clientSecret = registered && (await this.secrets.get(registered.secretRef));
+    if (registered === undefined || clientSecret === undefined)
+      throw new RefusalError(refuse('realm.not-found', { namespace, realm }));
+    const { clientId } = registered;
+    return { seq, credential: { kind: 'RealmCredential', namespace, name: realm, clientId, clientSecret } };
   }
 
   async remove({ namespace, realm }: RealmPath, force: boolean, caller: Caller): Promise<Decided<RealmsState>> {

@@ -26,10 +26,13 @@ export type RegisterRealm = Command<
 >;
 export type RemoveRealm = Command<'RemoveRealm', NamedRealm & { readonly force: boolean }>;
 
+/** Recorded before the credential is shown. */
+export type ReadRealmCredential = Command<'ReadCredential', Pick<NamedRealm, 'namespace' | 'realm'>>;
+
 /** Undefined: there is no such namespace. */
 export type RealmsState = RegisteredNamespace['realms'] | undefined;
 
-type RealmFact = Fact<'RealmRegistered' | 'RealmRemoved'>;
+type RealmFact = Fact<'RealmRegistered' | 'RealmCredentialRead' | 'RealmRemoved'>;
 
 const register = (realms: NonNullable<RealmsState>, { data }: RegisterRealm): readonly RealmFact[] | Refusal => {
   const { namespace, realm, usedBy, settings, secretRef, sealed } = data;
@@ -64,13 +67,26 @@ const remove = (realms: NonNullable<RealmsState>, { data }: RemoveRealm): readon
   return [{ type: 'RealmRemoved', data: { name: namespace, realm, ...abandoned } }];
 };
 
+const readCredential = (realms: NonNullable<RealmsState>, { data }: ReadRealmCredential) => {
+  const { namespace, realm } = data;
+  if (!realms.has(realm)) return refuse('realm.not-found', { namespace, realm });
+  return [{ type: 'RealmCredentialRead', data: { name: namespace, realm } } satisfies RealmFact];
+};
+
 /** The identity realms of a namespace. Their credentials are in no event. */
-export const realms: Decider<RealmsState, RegisterRealm | RemoveRealm, RealmFact> = {
+export const realms: Decider<RealmsState, RegisterRealm | ReadRealmCredential | RemoveRealm, RealmFact> = {
   initial: undefined,
 
   decide: (state, command) => {
     if (state === undefined) return refuse('namespace.unknown', { namespace: command.data.namespace });
-    return command.type === 'RegisterRealm' ? register(state, command) : remove(state, command);
+    switch (command.type) {
+      case 'RegisterRealm':
+        return register(state, command);
+      case 'ReadCredential':
+        return readCredential(state, command);
+      case 'RemoveRealm':
+        return remove(state, command);
+    }
   },
 
   evolve: (state, event) => {

@@ -2,6 +2,7 @@ import {
   ListQuery,
   NamespacePath,
   ReadQuery,
+  RealmCredentialView,
   RealmDeletionQuery,
   RealmList,
   RealmPath,
@@ -11,7 +12,7 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Header, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { accept, showSeq, untilShown } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
@@ -66,6 +67,26 @@ export class RealmsHttp {
     return this.shown(path);
   }
 
+  @Get(':realm/credential')
+  @RoleInNamespace('admin')
+  @Header('Cache-Control', 'no-store')
+  @Documented({
+    id: 'getRealmCredential',
+    tag: 'namespaces',
+    records: 'access',
+    summary: 'The client with which Fairlead administers an identity realm; reading it is recorded',
+    answers: [{ status: 200, description: 'The credential', schema: RealmCredentialView }],
+    refusals: ['namespace.unknown', 'realm.not-found', 'conflict.concurrent'],
+  })
+  async credential(
+    @Param({ schema: RealmPath }) path: RealmPath,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<RealmCredentialView> {
+    const { seq, credential } = await this.commands.credential(path, caller);
+    showSeq(response, seq);
+    return credential;
+  }
+
   @Put(':realm')
   @RoleInNamespace('admin')
   @Documented({
@@ -74,7 +95,7 @@ export class RealmsHttp {
     records: 'work',
     summary: 'Register an identity realm, or replace its settings',
     description:
-      'clientSecret is sealed and never returned. infra-svc then creates the realm if that is requested, and looks whether it is ready; clusters that wait for it go on by themselves.',
+      'clientSecret is sealed; only administrators of the namespace can read it back, on record. infra-svc then creates the realm if that is requested, and looks whether it is ready; clusters that wait for it go on by themselves.',
     answers: [{ status: 200, description: 'It is registered', schema: RealmView }],
     refusals: [
       'namespace.unknown',

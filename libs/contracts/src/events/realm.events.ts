@@ -18,6 +18,14 @@ export const realmEvents = {
     doc: 'Clusters of the namespace can have their users sign in at this realm of an identity provider; registering it again replaces its settings.',
     data: z.strictObject({ ...ofNamespace, ...RealmSettings.shape, secretRef: SecretRef }),
   }),
+  RealmCredentialRead: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The credential of the realm was read back by an administrator of its namespace.',
+    data: z.strictObject(ofNamespace),
+  }),
   RealmRemoved: defineEvent({
     version: 1,
     writer: 'gateway',

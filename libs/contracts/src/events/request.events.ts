@@ -195,6 +195,14 @@ export const requestEvents = {
       hostKey: HostKey,
     }),
   }),
+  ConnectionCredentialRead: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'installation',
+    doc: 'The credential of a connection was read back by an administrator of all namespaces.',
+    data: z.strictObject({ name: ConnectionName }),
+  }),
   HostAccepted: defineEvent({
     version: 1,
     writer: 'gateway',

@@ -12,6 +12,11 @@ export const CONNECTION_REFUSALS = {
     "The connection '{connection}' does not exist",
     'List them with GET /connections.',
   ),
+  'connection.no-credential': definition(
+    404,
+    "The connection '{connection}' has no credential",
+    'Give one with "fairlead connection set --secret-file".',
+  ),
   'connection.name-invalid': definition(
     400,
     '{name} is not a connection name',

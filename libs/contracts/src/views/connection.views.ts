@@ -65,6 +65,16 @@ const sshKeyView = z
   })
   .meta({ id: 'SshKey' });
 
+export const ConnectionCredentialView = z
+  .strictObject({
+    kind: z.literal('ConnectionCredential'),
+    name: z.string(),
+    secret: z.string().optional().describe('Absent: only hosts of its inventory have keys'),
+    keys: z.record(z.string(), z.string()).describe('Keys of single hosts of its inventory, by their names'),
+  })
+  .meta({ id: 'ConnectionCredential', description: 'What a connection signs in with' });
+export type ConnectionCredentialView = z.infer<typeof ConnectionCredentialView>;
+
 export const ConnectionView = z
   .strictObject({
     name: z.string(),

@@ -64,6 +64,7 @@ export const NodeView = z
   .strictObject({
     name: z.string(),
     kind: z.literal('Node'),
+    qualifiedName: z.string().describe('<provider>.<pool>.<name>, by which requests can name it, too'),
     publicIp: z.string(),
     privateIp: z.string(),
     addresses: z
