@@ -158,6 +158,9 @@ const expectCleanedUp = async (world: CrashWorld): Promise<void> => {
       { kind: 'delete', phase: 'Succeeded' },
     ],
   });
+  const record = JSON.parse(world.programs.gateway.database.documents.get('clusters|default/demo') ?? '{}');
+  const { reason, message } = deletions[0]?.data.failure ?? {};
+  expect(record).toMatchObject({ phase: 'Failed', reason, message, spec: { name: 'demo' } });
   await expectFolded(world);
 };
 

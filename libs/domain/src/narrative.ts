@@ -248,6 +248,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterRecreationRequested: () =>
     'the cluster was requested again: it will be created once the failed one is deleted',
   ClusterRecreationCancelled: () => 'the cluster will not be created again: its deletion was requested',
+  ClusterRecordDeleted: () => 'the record of the failed cluster was deleted; only its history is kept',
   ClusterExpiring: ({ warning, endsAt, deletionAt }) =>
     `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless the lease is extended`,
   JoinTokenIssued: ({ pool, expiresAt }) =>

@@ -166,6 +166,7 @@ type ClusterRequestFact = Fact<
   | 'ClusterDeletionRequested'
   | 'ClusterRecreationRequested'
   | 'ClusterRecreationCancelled'
+  | 'ClusterRecordDeleted'
   | 'ClusterExpiring'
   | 'ClusterPaused'
   | 'ClusterResumed'
@@ -193,6 +194,8 @@ interface Present {
   readonly unmade: boolean;
   /** The request that takes its place once it is gone; undefined: none. */
   readonly successor: { readonly requestHash: string; readonly actor: string } | undefined;
+  /** It is deleted because its creation failed: its record stays. */
+  readonly keepsRecord: boolean;
   /** undefined: it has no end, or is being deleted. */
   readonly lifetime: Lifetime | undefined;
   /** null: it is not paused. */
@@ -211,8 +214,14 @@ interface Present {
   readonly actions: readonly OpenAction[];
 }
 
+/** `record`: the cluster whose creation failed, and of which nothing but its record is left; absent: none. */
+interface Absent {
+  readonly status: 'absent';
+  readonly record?: ClusterUid;
+}
+
 /** A name without a cluster, or the cluster that has it. */
-export type ClusterState = { readonly status: 'absent' } | Present;
+export type ClusterState = Absent | Present;
 
 const unknown = ({ namespace, cluster }: NamedCluster): Refusal => refuse('cluster.unknown', { namespace, cluster });
 
@@ -228,12 +237,12 @@ const hasFailedToStart = ({ phase, creation }: Present): boolean => phase === 'F
 
 const recreate = (state: Present, { data }: RequestCluster): readonly ClusterRequestFact[] | Refusal => {
   const successor = { uid: data.uid, spec: withNodeCidrMask(data.spec), requestHash: data.requestHash };
+  const recreation: ClusterRequestFact = { type: 'ClusterRecreationRequested', data: { uid: state.uid, successor } };
+  const deletion: ClusterRequestFact = { type: 'ClusterDeletionRequested', data: { uid: state.uid } };
   return (
     data.connectionFaults[0] ??
-    refuseWhilePaused(state.pause, data, 'create the cluster again') ?? [
-      { type: 'ClusterRecreationRequested', data: { uid: state.uid, successor } },
-      { type: 'ClusterDeletionRequested', data: { uid: state.uid } },
-    ]
+    refuseWhilePaused(state.pause, data, 'create the cluster again') ??
+    (state.phase === 'Deleting' ? [recreation] : [recreation, deletion])
   );
 };
 
@@ -252,7 +261,9 @@ const request = (state: ClusterState, command: RequestCluster): readonly Cluster
     );
   if (state.phase === 'Deleting') {
     const { successor } = state;
-    return successor !== undefined && isRepeated(successor, data) ? nothing : refuse('cluster.deleting', { cluster });
+    if (successor !== undefined && isRepeated(successor, data)) return nothing;
+    const isCleanedUp = data.recreatesFailed === true && state.keepsRecord && successor === undefined;
+    return isCleanedUp ? recreate(state, command) : refuse('cluster.deleting', { cluster });
   }
   if (data.recreatesFailed === true && hasFailedToStart(state)) return recreate(state, command);
   if (isRepeated(state, data)) return nothing;
@@ -418,7 +429,8 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
 };
 
 const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterRequestFact[] | Refusal => {
-  if (state.status === 'absent') return unknown(data);
+  if (state.status === 'absent')
+    return state.record === undefined ? unknown(data) : refuse('cluster.cleaned-up', { cluster: data.cluster });
   const { upgrade } = state;
   if (hasFailedRollout(state.additions) && upgrade !== undefined && blocksOthers(upgrade))
     return refuseBeside(upgrade, named(data), 'retry the rollout of a pool');
@@ -438,14 +450,17 @@ const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterReq
 };
 
 const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequestFact[] | Refusal => {
-  if (state.status === 'absent') return unknown(data);
+  if (state.status === 'absent')
+    return state.record === undefined ? unknown(data) : [{ type: 'ClusterRecordDeleted', data: { uid: state.record } }];
+  const { uid } = state;
   if (state.phase === 'Deleting')
-    return state.successor === undefined ? nothing : [{ type: 'ClusterRecreationCancelled', data: { uid: state.uid } }];
+    return [
+      ...(state.successor === undefined ? [] : [{ type: 'ClusterRecreationCancelled', data: { uid } } as const]),
+      ...(state.keepsRecord ? [{ type: 'ClusterRecordDeleted', data: { uid } } as const] : []),
+    ];
   // Nothing of a paused cluster would be deleted, so the request waits for the one who paused it.
   return (
-    refuseWhilePaused(state.pause, data, 'delete the cluster') ?? [
-      { type: 'ClusterDeletionRequested', data: { uid: state.uid } },
-    ]
+    refuseWhilePaused(state.pause, data, 'delete the cluster') ?? [{ type: 'ClusterDeletionRequested', data: { uid } }]
   );
 };
 
@@ -548,6 +563,11 @@ const successorAfter = (successor: Present['successor'], event: StoredEvent): Pr
   }
 };
 
+const keepsRecordAfter = (keepsRecord: boolean, event: StoredEvent): boolean => {
+  if (event.type === 'ClusterDeletionRequested') return event.data.failure !== undefined;
+  return event.type === 'ClusterRecordDeleted' ? false : keepsRecord;
+};
+
 /** Whether the request of a cluster whose creation has failed can be replaced by another: there is nothing of it. */
 export const isCorrectable = (state: ClusterState): boolean =>
   state.status === 'present' && state.phase === 'Failed' && state.unmade;
@@ -593,6 +613,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   creation: creationAfter(undefined, event),
   unmade: false,
   successor: undefined,
+  keepsRecord: false,
   lifetime: lifetimeAfter(undefined, event),
   pause: null,
   members: {},
@@ -642,8 +663,10 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
 
   evolve: (state, event) => {
     if (event.type === 'ClusterRequested') return begin(event);
-    if (state.status === 'absent' || !isAbout(state.uid, event)) return state;
-    if (event.type === 'ClusterDeleted') return { status: 'absent' };
+    if (state.status === 'absent') return event.type === 'ClusterRecordDeleted' ? { status: 'absent' } : state;
+    if (!isAbout(state.uid, event)) return state;
+    if (event.type === 'ClusterDeleted')
+      return { status: 'absent', ...(state.keepsRecord ? { record: state.uid } : {}) };
     const { phase, upgrade, additions, stuck } = state;
     return evolveNodes(
       {
@@ -653,6 +676,7 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         creation: creationAfter(state.creation, event),
         unmade: unmadeAfter(state, event),
         successor: successorAfter(state.successor, event),
+        keepsRecord: keepsRecordAfter(state.keepsRecord, event),
         lifetime: lifetimeAfter(state.lifetime, event),
         pause: pauseAfter(state.pause, event),
         upgrade: latestUpgradeAfter(upgrade, event),

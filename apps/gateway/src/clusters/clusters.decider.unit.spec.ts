@@ -222,6 +222,66 @@ describe('a creation that fails', () => {
   });
 });
 
+describe('a cluster that was cleaned up after its creation failed', () => {
+  const cleaned: Fact = {
+    type: 'ClusterRequested',
+    data: { uid, spec: { ...spec, onFailure: 'cleanup' }, requestHash: 'hash' },
+  };
+  const failure = { reason: 'InitControlPlaneFailedReason', message: 'kubeadm init on cp-1 failed: no' };
+  const cleaning: Fact = { type: 'ClusterDeletionRequested', data: { uid, failure } };
+  const running = [cleaned, accepted, failed, cleaning];
+  const over = [...running, deleted];
+  const forgotten: Fact<'ClusterRecordDeleted'> = { type: 'ClusterRecordDeleted', data: { uid } };
+  const again = ask({ uid: otherUid });
+
+  it('leaves its name free: a request creates it again, and a retry is refused', () => {
+    given(...over)
+      .when(again)
+      .then({ type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } });
+    given(...over)
+      .when(retry)
+      .thenRefused('cluster.cleaned-up');
+  });
+
+  it('is created again below the base of CB-Ladybug while it is being cleaned up, too [CB-Ladybug 27]', () => {
+    const successor = { uid: otherUid, spec, requestHash: 'hash' };
+    const recreates = ask({ uid: otherUid, recreatesFailed: true });
+    const recreation: Fact<'ClusterRecreationRequested'> = {
+      type: 'ClusterRecreationRequested',
+      data: { uid, successor },
+    };
+    given(...running)
+      .when(recreates)
+      .then(recreation);
+    given(...running, recreation)
+      .when(recreates)
+      .thenNothing();
+    given(...running)
+      .when(again)
+      .thenRefused('cluster.deleting');
+  });
+
+  it('is forgotten when someone deletes it, once it is gone or before, and only once', () => {
+    given(...over)
+      .when(end)
+      .then(forgotten);
+    given(...running)
+      .when(end)
+      .then(forgotten);
+    for (const facts of [
+      [...over, forgotten],
+      [...running, forgotten, deleted],
+    ])
+      for (const command of [end, retry])
+        given(...facts)
+          .when(command)
+          .thenRefused('cluster.unknown');
+    given(...running, forgotten)
+      .when(end)
+      .thenNothing();
+  });
+});
+
 describe('a late word about an earlier cluster of the name', () => {
   it('does not concern the present one', () => {
     const again: Fact = { type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } };

@@ -45,6 +45,10 @@ const isBuilt = ({ state }: Decided<ClusterState>): boolean =>
 const isBuildEnd = ({ type }: StoredEvent): boolean => BUILD_ENDS.has(type);
 const isDeleted = ({ type }: StoredEvent): boolean => type === 'ClusterDeleted';
 
+/** The deletion that runs, or has ended, is that of the cleanup, or the one that began the recreation. */
+const hasNoDeletion = ({ events }: Decided<ClusterState>): boolean =>
+  events[0]?.type === 'ClusterRecreationCancelled' || events[0]?.type === 'ClusterRecordDeleted';
+
 const locationOf = ({ namespace, cluster }: ClusterAddress): string => `/ns/${namespace}/clusters/${cluster}`;
 
 const deletionStatus = ({ namespace, cluster }: ClusterAddress, isGone: boolean): StatusView => ({
@@ -152,7 +156,7 @@ export class ClustersHttp {
     records: 'end',
     summary: 'Delete a cluster',
     description:
-      'Everything that was created for it is deleted, with the load balancers of its services and the volumes that go with their claims; its history stays. A repeated request has no further effect.',
+      'Everything that was created for it is deleted, with the load balancers of its services and the volumes that go with their claims; its history stays. Of a cluster that was cleaned up after its creation failed, the record is deleted. A repeated request has no further effect.',
     answers: [
       { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
@@ -162,12 +166,9 @@ export class ClustersHttp {
   delete(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<StatusView> {
     return this.answers.respond(exchange, this.commands.delete(path, exchange.caller), {
       address: path,
-      // The deletion that runs is the one that began the recreation.
-      location: (decided) =>
-        operationLocation(path)(
-          decided.events[0]?.type === 'ClusterRecreationCancelled' ? { ...decided, events: [] } : decided,
-        ),
+      location: (decided) => operationLocation(path)(hasNoDeletion(decided) ? { ...decided, events: [] } : decided),
       isOver: isDeleted,
+      isOverAlready: ({ state }) => state.status === 'absent',
       view: ({ ended }) => deletionStatus(path, ended),
     });
   }
@@ -184,7 +185,7 @@ export class ClustersHttp {
       { status: 202, description: 'The request is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },
     ],
-    refusals: [...OF_CLUSTER, 'cluster.not-failed', 'cluster.paused', ...CHANGE_REFUSALS],
+    refusals: [...OF_CLUSTER, 'cluster.not-failed', 'cluster.cleaned-up', 'cluster.paused', ...CHANGE_REFUSALS],
   })
   retry(@Param({ schema: ClusterPath }) path: ClusterPath, @FromExchange() exchange: Exchange): Promise<ClusterView> {
     return this.answers.respond(exchange, this.commands.retry(path, exchange.caller), {

@@ -333,7 +333,7 @@ describe('a deletion and a retry', () => {
 });
 
 describe('a creation that fails with onFailure: cleanup', () => {
-  it('is followed by a deletion, which says why until the cluster is gone; the operations say it afterwards', async () => {
+  it('is followed by a deletion, which leaves the record of the failure until someone deletes it, or creates it again', async () => {
     const { status, body: made } = await create('tidy', { onFailure: 'cleanup' });
     expect([status, made.onFailure]).toEqual([202, 'cleanup']);
     const uid = made.uid as never;
@@ -360,6 +360,17 @@ describe('a creation that fails with onFailure: cleanup', () => {
       ['delete', 'Succeeded', ''],
     ]);
     expect(history.items[1]?.message).toContain(causeFact.message);
+    const seen = async (seq: number) => (await gateway.ask<ClusterView>('GET', `${clusters}/tidy?minSeq=${seq}`)).body;
+    const left = { phase: 'Failed', state: 'Failed', reason: 'R', message: body.status.message };
+    expect(await seen(gone.meta.seq)).toMatchObject({ uid, nodes: [], endpoint: '', status: left });
+    const users = await gateway.ask<ErrorView>('DELETE', '/connections/lab');
+    expect(users.body.message ?? '').not.toContain('tidy');
+    const retried = await gateway.ask<ErrorView>('POST', `${clusters}/tidy/retry`);
+    expect([retried.status, retried.body.reason]).toEqual([409, 'cluster.cleaned-up']);
+    const forgotten = await gateway.ask('DELETE', `${clusters}/tidy`, { headers: { Prefer: 'wait=10' } });
+    expect(forgotten.status).toBe(200);
+    const after = await gateway.ask<ErrorView>('GET', `${clusters}/tidy?minSeq=${seqOf(forgotten.headers)}`);
+    expect([after.status, after.body.reason]).toEqual([404, 'cluster.unknown']);
     expect((await create('tidy', { onFailure: 'tidy' })).status).toBe(400);
   });
 });

@@ -69,6 +69,8 @@ export interface ClusterDoc {
   readonly signed?: { readonly since: string; readonly hooks: readonly SignedHook[] };
   /** RFC 3339: when a hook last let go; absent: none has. */
   readonly hooksLetGoAt?: string;
+  /** Its creation failed, and what was created is being deleted, or is gone: only this record is left. Absent: neither. */
+  readonly cleanup?: 'running' | 'done';
 }
 
 /** A hook that names a secret. */
@@ -108,6 +110,18 @@ const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
   marks: {},
   addons: addonsOf(event.data.spec, event.meta.time),
 });
+
+/** What stays of a cluster whose creation failed once all that was created is deleted: what was requested, and why it failed. */
+const recordOf = (
+  { namespace, name, uid, spec, reason, message, createdAt }: ClusterDoc,
+  changedAt: string,
+): ClusterDoc => ({
+  ...{ namespace, name, uid, spec, reason, message, createdAt, changedAt },
+  ...{ phase: 'Failed', leader: '', endpoint: '', marks: {}, cleanup: 'done' },
+});
+
+const withoutRecord = ({ cleanup, ...doc }: ClusterDoc): ClusterDoc | undefined =>
+  cleanup === 'running' ? doc : undefined;
 
 type StepFailed = StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed'>;
 
@@ -371,7 +385,9 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...doc, pause: null, resumedAt: time };
     case 'ClusterDeletionRequested':
       // Why the creation failed is shown until the cluster is gone.
-      return { ...withoutMark(doc), ...(event.data.failure ?? { reason: '', message: '' }) };
+      return event.data.failure === undefined
+        ? { ...withoutMark(doc), reason: '', message: '' }
+        : { ...withoutMark(doc), ...event.data.failure, cleanup: 'running' };
     default:
       return replacementIn(event) === undefined
         ? changeEtcd(changePresence(changeHealth(withBackups(doc, event), event), event), event)
@@ -417,6 +433,7 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'EtcdRecovered',
   'EtcdRestored',
   'ClusterDeleted',
+  'ClusterRecordDeleted',
   'ClusterExpiring',
   'ReservationConfirmed',
   'ReservationActivated',
@@ -463,7 +480,9 @@ export const clustersProjection: Projection<ClusterDoc> = {
   evolve: (doc, event) => {
     if (event.type === 'ClusterRequested') return withLease(begin(event), event);
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    if (event.type === 'ClusterDeleted') return undefined;
+    if (event.type === 'ClusterRecordDeleted') return withoutRecord(doc);
+    if (doc.cleanup === 'done') return doc;
+    if (event.type === 'ClusterDeleted') return doc.cleanup === undefined ? undefined : recordOf(doc, event.meta.time);
     if (isAboutBackups(event)) return withBackups(doc, event);
     if (isAboutAddons(event)) return addonsChanged(doc, event);
     const changed = change(

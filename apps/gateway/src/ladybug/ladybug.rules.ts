@@ -45,7 +45,10 @@ const CLUSTERS = 'ns/[^/]+/clusters';
 
 /** CB-Ladybug's own routes, and what each is sent. */
 const ROUTES: readonly (readonly [pattern: RegExp, route: LadybugRoute])[] = [
-  [new RegExp(`^POST ${CLUSTERS}$`), { body: ClusterRequest, defaults: { serviceType: 'multi' } }],
+  [
+    new RegExp(`^POST ${CLUSTERS}$`),
+    { body: ClusterRequest, defaults: { serviceType: 'multi', onFailure: 'cleanup' } },
+  ],
   [new RegExp(`^POST ${CLUSTERS}/[^/]+/nodes$`), { body: NodesRequest }],
   [new RegExp(`^GET ${CLUSTERS}(/[^/]+(/nodes(/[^/]+)?)?)?$`), { query: ReadQuery }],
   [/^GET mcir\/connections\/[^/]+\/specs$/, { query: SpecsQuery }],

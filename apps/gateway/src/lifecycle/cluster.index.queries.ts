@@ -31,12 +31,13 @@ export class ClusterIndex {
     return found.map(({ name }) => name);
   }
 
-  /** Clusters with a node set, or a machine, on the connection: `<namespace>/<cluster>`. */
+  /** Clusters with a node set, or a machine, on the connection: `<namespace>/<cluster>`. Of those that were cleaned up, nothing is left there. */
   async usersOf(connection: string): Promise<string[]> {
     const found = await this.database.query<{ key: string }[]>(
       `select key from clusters
-        where doc->'spec'->'controlPlane'->>'connection' = $1
-           or doc->'spec'->'workers' @> jsonb_build_array(jsonb_build_object('connection', $1::text))
+        where doc->>'cleanup' is distinct from 'done'
+          and (doc->'spec'->'controlPlane'->>'connection' = $1
+           or doc->'spec'->'workers' @> jsonb_build_array(jsonb_build_object('connection', $1::text)))
        union
        select distinct cluster_key from nodes where doc->>'connection' = $1
        order by 1`,

@@ -335,6 +335,13 @@ export const requestEvents = {
     doc: 'The deletion of the cluster was requested while it was being recreated: it is not requested again.',
     data: z.strictObject({ uid }),
   }),
+  ClusterRecordDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'The record of a cluster whose failed creation is cleaned up was deleted: its name is free once everything is gone, and its history is kept.',
+    data: z.strictObject({ uid }),
+  }),
   ClusterExpiring: defineEvent({
     version: 1,
     writer: 'gateway',

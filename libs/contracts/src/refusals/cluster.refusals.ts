@@ -83,6 +83,11 @@ export const CLUSTER_REFUSALS = {
     'Nothing can be retried: the cluster is {phase}',
     'You can retry a failed cluster, nodes that were kept, and failed removals and deletions.',
   ),
+  'cluster.cleaned-up': definition(
+    409,
+    "The creation of '{cluster}' has failed, and what was created has been deleted: nothing is left to retry",
+    'Create the cluster again, or delete its record.',
+  ),
   'cluster.resource-version': definition(
     409,
     "The cluster '{cluster}' has changed: its resourceVersion is {current}, not {given}",
