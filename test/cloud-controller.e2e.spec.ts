@@ -81,6 +81,12 @@ const STAND_IN = {
   ],
 };
 
+/** Of class normal. */
+const LATER = {
+  name: 'later',
+  manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'later' }, data: { text: 'later' } }],
+};
+
 const manifest = (cloudController?: string) => ({
   apiVersion: 'fairlead.dev/v1alpha1',
   kind: 'Cluster',
@@ -89,7 +95,7 @@ const manifest = (cloudController?: string) => ({
     ...(cloudController === undefined ? {} : { cloudController }),
     controlPlane: { replicas: 1, ...machines },
     pools: [{ name: 'web', replicas: 1, ...machines }],
-    ...(helm === undefined ? { addons: [STAND_IN] } : {}),
+    addons: [...(helm === undefined ? [STAND_IN] : []), LATER],
   },
 });
 
@@ -161,7 +167,7 @@ describe('a cluster with a cloud controller', () => {
   );
 
   it(
-    'has nodes that the controller initializes, from a Secret with the credential, which is in no event [CB-Ladybug 24]',
+    'has network and cloud controller once the control plane is initialized, others once it is Ready, and the credential in no event [azimuth 19, CB-Ladybug 24]',
     async () => {
       await register(true);
       const before = (await system.events('shop')).length;
@@ -177,6 +183,16 @@ describe('a cluster with a cloud controller', () => {
         expect(order).toEqual(order.toSorted((one, other) => one - other));
         expect(order[0]).toBeGreaterThan(0);
       }
+      await until('AddonDeployed', 'shop', 'later');
+      const begun = (await system.events('shop')).filter(
+        ({ type, data }) => type === 'AddonInstalling' && 'addon' in data && data.addon === 'later',
+      );
+      const byClass = [
+        ...[seqOf('ControlPlaneInitialized'), seqOf('NetworkReady'), seqOf('WorkerJoined'), seqOf('ClusterReady')],
+        begun[0]?.meta.seq ?? 0,
+      ];
+      expect(byClass).toEqual(byClass.toSorted((one, other) => one - other));
+      expect(seqOf('AddonInstalling', CONTROLLER)).toBeGreaterThan(seqOf('ControlPlaneInitialized'));
       const { token } = system.labAccess;
       const config = await kubectled(
         'get',

@@ -121,7 +121,7 @@ describe('the machines of a connection', () => {
   );
 
   it(
-    'with another address after a boot are shown with both until their nodes are replaced by a health check',
+    'with another address after a boot are shown with both until their nodes are replaced by a health check [CB-Ladybug 35]',
     async () => {
       const nodesNow = async () =>
         (await system.call<NodeList>('GET', `${path}/nodes?minSeq=${(await log()).at(-1)!.meta.seq}`)).body.items;

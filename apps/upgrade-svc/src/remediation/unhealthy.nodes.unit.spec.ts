@@ -103,7 +103,7 @@ describe('a node is unhealthy', () => {
     expect(story.candidates).toEqual([]);
   });
 
-  it('when its machine has a different private address than the one with which it joined, and is replaced, because a reboot does not help', () => {
+  it('when its machine has a different private address than the one with which it joined, and is replaced, because a reboot does not help [CB-Ladybug 35]', () => {
     const moved = (node: string, privateIp: string): Fact =>
       nodeFact('VmAddressChanged', node, { publicIp: '', privateIp, ssh: { host: privateIp, port: 22 } });
     const joinedAt = machineOf('web-1').privateIp;
