@@ -218,6 +218,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `host ${host} of ${connection} is withheld from the inventory: ${sentenceOf(cause)}`,
   HostReadmitted: ({ connection, host, accepted }) =>
     `host ${host} of ${connection} is ${accepted === true ? 'free again as it is' : 'clean and free again'}`,
+  HostsBooked: ({ connection, hosts, namespace, cluster, startsAt, endsAt }) =>
+    `${count(hosts.length, 'host')} of ${connection} ${hosts.length === 1 ? 'is' : 'are'} booked for ${namespace}/${cluster} from ${startsAt} to ${endsAt}: ${hosts.join(', ')}`,
+  HostBookingEnded: ({ connection, uid }) => `the booking of ${uid} on ${connection} was released`,
   ApiAddressTaken: ({ namespace, cluster, address }) => `${address} is the API address of ${namespace}/${cluster}`,
   ApiAddressReturned: ({ address }) => `the API address ${address} is free`,
   StockClosed: ({ connection, uid }) => `${uid} can no longer allocate hosts from ${connection}`,

@@ -213,6 +213,8 @@ export interface CapacityRequest {
   readonly specs: readonly string[];
   /** How many of them are control planes of a new cluster. */
   readonly controlPlanes: number;
+  /** When the cluster ends (RFC 3339); absent: never. */
+  readonly endsAt?: string | undefined;
 }
 
 /** Machines to reserve for a cluster for a period (RFC 3339). */

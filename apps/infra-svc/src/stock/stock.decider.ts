@@ -18,8 +18,10 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { assign } from './stock.planner.js';
 import type {
   AcceptedHost,
+  Booking,
   Candidates,
   Claim,
+  DesiredBooking,
   GivenBack,
   Holding,
   LastUse,
@@ -34,6 +36,8 @@ export interface Stocked {
   readonly withheld: ReadonlyMap<string, Withheld>;
   /** API addresses, and the clusters that use them. */
   readonly addresses: ReadonlyMap<string, string>;
+  /** By incarnation. */
+  readonly bookings: ReadonlyMap<string, Booking>;
   /** Incarnations that can no longer allocate anything. */
   readonly closed: ReadonlySet<string>;
   /** The last user of a host, by host name. */
@@ -42,12 +46,17 @@ export interface Stocked {
   readonly pinned: ReadonlyMap<string, string>;
 }
 
+interface Taking {
+  readonly claim: Claim;
+  readonly desired: readonly DesiredHost[];
+  readonly candidates: Candidates;
+}
+
 export type StockCommand =
   | Command<'LookAtStock', null>
-  | Command<
-      'TakeHosts',
-      { readonly claim: Claim; readonly desired: readonly DesiredHost[]; readonly candidates: Candidates }
-    >
+  | Command<'TakeHosts', Taking>
+  | Command<'BookHosts', Omit<Taking, 'desired'> & { readonly desired: DesiredBooking }>
+  | Command<'ReleaseBooking', Pick<Claim, 'connection' | 'uid'>>
   | Command<'ReturnHost', GivenBack>
   | Command<'WithholdHost', GivenBack & { readonly cause: Cause }>
   | Command<'ReadmitHost', { readonly connection: ConnectionName; readonly host: string }>
@@ -63,6 +72,8 @@ export type StockFact = Fact<
   | 'HostWithheld'
   | 'HostReadmitted'
   | 'HostKeyPinned'
+  | 'HostsBooked'
+  | 'HostBookingEnded'
   | 'ApiAddressTaken'
   | 'ApiAddressReturned'
   | 'StockClosed'
@@ -100,26 +111,63 @@ const isOwn = ({ lastUses }: Stocked, { namespace }: Claim, ownSince: number | n
       (last.namespace === namespace && last.takenSeq > ownSince),
   );
 
-const detailOf = (state: Stocked, { hosts, unfit }: Candidates): string => {
+/** A time (RFC 3339); null: it has no end. */
+type Until = string | null;
+
+interface Window {
+  readonly from: string;
+  readonly until: Until;
+}
+
+const overlaps = ({ from, until }: Window, { startsAt, endsAt }: Booking): boolean =>
+  from < endsAt && (until === null || startsAt < until);
+
+/** Hosts that are booked for others at some time of the window. */
+const bookedBeside = ({ bookings }: Stocked, uid: ClusterUid, window: Window): ReadonlySet<string> =>
+  new Set(
+    [...bookings.values()]
+      .filter((booking) => booking.uid !== uid && overlaps(window, booking))
+      .flatMap(({ hosts }) => hosts),
+  );
+
+const detailOf = (state: Stocked, { hosts, unfit }: Candidates, booked: ReadonlySet<string>): string => {
   const inUse = hosts.filter((host) => state.held.has(host.name)).length;
+  const beside = hosts.filter((host) => !state.held.has(host.name) && booked.has(host.name)).length;
   const kept = state.withheld.size;
   const [first] = unfit;
   const why = first === undefined ? '' : `, e.g. ${first}`;
-  return `${inUse} in use, ${kept} kept out because they could not be reset, ${unfit.length} that do not answer or are unfit${why}`;
+  const reserved = beside === 0 ? '' : `${beside} booked for other clusters, `;
+  return `${inUse} in use, ${reserved}${kept} kept out because they could not be reset, ${unfit.length} that do not answer or are unfit${why}`;
 };
 
-/** Chooses hosts for machines without one; refuses if there is not one for each. */
-export const choose = (
-  state: Stocked,
-  claim: Claim,
-  desired: readonly DesiredHost[],
-  candidates: Candidates,
-): readonly { readonly machine: NodeName; readonly host: OwnHost }[] | Refusal => {
+/** Those that are booked for it come first. */
+const ownFirst = (hosts: readonly OwnHost[], booking: Booking | undefined): readonly OwnHost[] =>
+  booking === undefined
+    ? hosts
+    : hosts.toSorted(
+        (one, other) => Number(booking.hosts.includes(other.name)) - Number(booking.hosts.includes(one.name)),
+      );
+
+type Chosen = readonly { readonly machine: NodeName; readonly host: OwnHost }[];
+
+/**
+ * Chooses hosts for machines without one; refuses if there is not one for each. A cluster with a booking leaves when it
+ * ends; any other has no end.
+ */
+export const choose = (state: Stocked, { claim, desired, candidates }: Taking): Chosen | Refusal => {
   const { connection, uid, namespace } = claim;
   if (state.closed.has(uid)) return refuse('stock.closed', { uid, connection });
   const has = new Set<string>(holdingsOf(state, uid).map(({ machine }) => machine));
   const missing = desired.filter(({ machine }) => !has.has(machine));
-  const free = candidates.hosts.filter((host) => isFree(state, host));
+  const booking = state.bookings.get(uid);
+  const booked = bookedBeside(state, uid, {
+    from: candidates.now,
+    until: booking?.endsAt ?? candidates.endsAt ?? null,
+  });
+  const free = ownFirst(
+    candidates.hosts.filter((host) => isFree(state, host) && !booked.has(host.name)),
+    booking,
+  );
   const own = free.filter((host) => isOwn(state, claim, candidates.ownSince, host));
   const chosen = assign(missing, own);
   if (chosen.length === missing.length)
@@ -130,7 +178,43 @@ export const choose = (
   const others = assign(missing, free).length - chosen.length;
   return others > 0
     ? refuse('stock.other-namespace', { ...count, namespace, count: others })
-    : refuse('stock.exhausted', { ...count, detail: detailOf(state, candidates) });
+    : refuse('stock.exhausted', { ...count, detail: detailOf(state, candidates, booked) });
+};
+
+/** Whether the host will be free from then on: its cluster has a booking that ends before, and is of the same namespace. */
+const isFreeFrom = (state: Stocked, { uid, namespace }: Claim, candidates: Candidates, from: string) => {
+  const isLeft = (holding: Holding): boolean => {
+    if (holding.uid === uid) return true;
+    const endsAt = state.bookings.get(holding.uid)?.endsAt;
+    const isOurs = candidates.ownSince === null || holding.namespace === namespace;
+    return endsAt !== undefined && endsAt <= from && isOurs;
+  };
+  return (host: OwnHost): boolean => {
+    const isIt = (holding: Holding): boolean => holding.host.name === host.name || shareAddress(holding.host, host);
+    return [...state.held.values()].filter(isIt).every(isLeft) && ![...state.withheld.values()].some(isIt);
+  };
+};
+
+/** Hosts for a booking from then on; refuses if there is not one for each machine. */
+const chooseBooked = (
+  state: Stocked,
+  { claim, candidates, desired: { endsAt, machines } }: Extract<StockCommand, { type: 'BookHosts' }>['data'],
+  from: string,
+): readonly string[] | Refusal => {
+  const { connection, uid } = claim;
+  const booked = bookedBeside(state, uid, { from, until: endsAt });
+  const usable = candidates.hosts
+    .filter(isFreeFrom(state, claim, candidates, from))
+    .filter((host) => !booked.has(host.name) && isOwn(state, claim, candidates.ownSince, host));
+  const desired = machines.flatMap(({ spec, count }, at) =>
+    Array.from({ length: count }, (_, index): DesiredHost => {
+      return { machine: `${at}-${index}` as NodeName, spec, zone: undefined };
+    }),
+  );
+  const chosen = assign(desired, usable);
+  if (chosen.length === desired.length) return chosen.map(({ host }) => host.name);
+  const count = { connection, desired: desired.length, free: chosen.length };
+  return refuse('stock.exhausted', { ...count, detail: detailOf(state, candidates, booked) });
 };
 
 /** The address of a cluster, or the first free one. */
@@ -152,19 +236,72 @@ const place = ({ connection, uid, namespace, cluster }: Claim) => ({
   cluster: cluster as ClusterName,
 });
 
-const take = (
-  state: Stocked,
-  { claim, desired, candidates }: Extract<StockCommand, { type: 'TakeHosts' }>['data'],
-): readonly StockFact[] | Refusal => {
-  const hosts = choose(state, claim, desired, candidates);
+/** What a cluster with a booking takes beyond it is booked for it, too. */
+const bookedWith = (state: Stocked, claim: Claim, hosts: Chosen): readonly StockFact[] => {
+  const booking = state.bookings.get(claim.uid);
+  const more = hosts.flatMap(({ host: { name } }) => (booking?.hosts.includes(name) === false ? [name] : []));
+  if (booking === undefined || more.length === 0) return nothing;
+  const { startsAt, endsAt } = booking;
+  const all = [...booking.hosts, ...more] as NodeName[];
+  return [{ type: 'HostsBooked', data: { ...place(claim), startsAt, endsAt, hosts: all } }];
+};
+
+const take = (state: Stocked, taking: Taking): readonly StockFact[] | Refusal => {
+  const { claim, candidates } = taking;
+  const hosts = choose(state, taking);
   if (!('length' in hosts)) return hosts;
   if (hosts.length === 0) return nothing;
   const withBaselines = hosts.map((taken) => {
     const baseline = candidates.baselines.get(taken.host.name);
     return baseline === undefined ? taken : { ...taken, baseline };
   });
-  return [{ type: 'HostsTaken', data: { ...place(claim), hosts: withBaselines } }];
+  return [{ type: 'HostsTaken', data: { ...place(claim), hosts: withBaselines } }, ...bookedWith(state, claim, hosts)];
 };
+
+const ENDS_BEFORE = 'it would end before it begins';
+
+/** The hosts of a booking stay when its end changes. If others have booked one of them until then, the former end stays. */
+const extend = (
+  state: Stocked,
+  claim: Claim,
+  { startsAt, hosts, endsAt: before }: Booking,
+  endsAt: string,
+): readonly StockFact[] | Refusal => {
+  if (endsAt === before) return nothing;
+  const booked = bookedBeside(state, claim.uid, { from: startsAt, until: endsAt });
+  const taken = hosts.filter((name) => booked.has(name));
+  if (taken.length > 0)
+    return refuse('stock.booked', { connection: claim.connection, hosts: taken.join(', '), endsAt });
+  return [{ type: 'HostsBooked', data: { ...place(claim), startsAt, endsAt, hosts: [...hosts] as NodeName[] } }];
+};
+
+const book = (
+  state: Stocked,
+  data: Extract<StockCommand, { type: 'BookHosts' }>['data'],
+): readonly StockFact[] | Refusal => {
+  const { claim, desired, candidates } = data;
+  const { now } = candidates;
+  const { connection, uid } = claim;
+  const { endsAt } = desired;
+  if (state.closed.has(uid)) return refuse('stock.closed', { uid, connection });
+  const booking = state.bookings.get(uid);
+  const startsAt = booking?.startsAt ?? desired.startsAt ?? now;
+  if (endsAt <= startsAt || endsAt <= now)
+    return refuse('stock.booking-over', { connection, endsAt, detail: ENDS_BEFORE });
+  if (booking !== undefined) return extend(state, claim, booking, endsAt);
+  const hosts = chooseBooked(state, data, startsAt < now ? now : startsAt);
+  if (!('length' in hosts)) return hosts;
+  return [{ type: 'HostsBooked', data: { ...place(claim), startsAt, endsAt, hosts: [...hosts] as NodeName[] } }];
+};
+
+/** Like the end of a cluster, whose hosts are returned before. */
+const release = (
+  { bookings, closed }: Stocked,
+  { connection, uid }: Pick<Claim, 'connection' | 'uid'>,
+): readonly StockFact[] => [
+  ...(bookings.has(uid) ? [{ type: 'HostBookingEnded', data: { connection, uid } } as const] : []),
+  ...(closed.has(uid) ? [] : [{ type: 'StockClosed', data: { connection, uid } } as const]),
+];
 
 const takeAddress = (
   state: Stocked,
@@ -230,6 +367,10 @@ const decide = (state: Stocked, command: StockCommand): readonly StockFact[] | R
       return nothing;
     case 'TakeHosts':
       return take(state, command.data);
+    case 'BookHosts':
+      return book(state, command.data);
+    case 'ReleaseBooking':
+      return release(state, command.data);
     case 'ReturnHost': {
       const { connection, uid, machine, host } = command.data;
       if (!isHeld(state, command.data)) return nothing;
@@ -306,6 +447,7 @@ export const stock: Decider<Stocked, StockCommand, StockFact> = {
     held: new Map(),
     withheld: new Map(),
     addresses: new Map(),
+    bookings: new Map(),
     closed: new Set(),
     lastUses: new Map(),
     pinned: new Map(),
@@ -323,6 +465,12 @@ export const stock: Decider<Stocked, StockCommand, StockFact> = {
         return readmitted(state, event);
       case 'HostKeyPinned':
         return keyPinned(state, event);
+      case 'HostsBooked': {
+        const { uid, startsAt, endsAt, hosts } = event.data;
+        return { ...state, bookings: new Map(state.bookings).set(uid, { uid, startsAt, endsAt, hosts }) };
+      }
+      case 'HostBookingEnded':
+        return { ...state, bookings: without(state.bookings, event.data.uid) };
       case 'ApiAddressTaken':
         return { ...state, addresses: new Map(state.addresses).set(event.data.address, event.data.uid) };
       case 'ApiAddressReturned':

@@ -272,3 +272,132 @@ describe('an address for the API', () => {
     given().when({ type: 'ReturnAddress', data: demo }).thenNothing();
   });
 });
+
+describe('bookings of an inventory', () => {
+  const [MONDAY, TUESDAY, WEDNESDAY, THURSDAY] = [1, 2, 3, 4].map((day) => `2026-12-0${day}T08:00:00.000Z`) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const three = (now = MONDAY, more: Partial<Candidates> = {}): Candidates =>
+    candidates(ownHosts(3), [], { now, ...more });
+  const book = (
+    claim: typeof demo,
+    { from, until, count = 2, now = MONDAY }: { from: string | null; until: string; count?: number; now?: string },
+  ): StockCommand => ({
+    type: 'BookHosts',
+    data: {
+      claim,
+      desired: { startsAt: from, endsAt: until, machines: [{ spec: 'ssh.any', count }] },
+      candidates: three(now),
+    },
+  });
+  const booked = (claim: typeof demo, startsAt: string, endsAt: string, ...hosts: readonly number[]): StockFact => ({
+    type: 'HostsBooked',
+    data: {
+      ...claim,
+      cluster: claim.cluster as never,
+      ...{ startsAt, endsAt, hosts: hosts.map((number) => `rack-${number}` as NodeName) },
+    },
+  });
+
+  it('are made for hosts that no other cluster has at any time until the end', () => {
+    given()
+      .when(book(demo, { from: null, until: TUESDAY }))
+      .then(booked(demo, MONDAY, TUESDAY, 1, 2));
+    const first = booked(demo, TUESDAY, THURSDAY, 1, 2);
+    given(first)
+      .when(book(other, { from: WEDNESDAY, until: THURSDAY, count: 1 }))
+      .then(booked(other, WEDNESDAY, THURSDAY, 3));
+    given(first)
+      .when(book(other, { from: MONDAY, until: TUESDAY }))
+      .then(booked(other, MONDAY, TUESDAY, 1, 2));
+    given(first)
+      .when(book(other, { from: MONDAY, until: WEDNESDAY }))
+      .thenRefused('stock.exhausted');
+  });
+
+  it('are made of hosts in use only if their cluster has a booking that ends before', () => {
+    given(taken(['a', 1], ['b', 2]))
+      .when(book(other, { from: WEDNESDAY, until: THURSDAY }))
+      .thenRefused('stock.exhausted');
+    given(booked(demo, MONDAY, WEDNESDAY, 1, 2), taken(['a', 1], ['b', 2]))
+      .when(book(other, { from: WEDNESDAY, until: THURSDAY, count: 3 }))
+      .then(booked(other, WEDNESDAY, THURSDAY, 1, 2, 3));
+  });
+
+  it('keep their hosts from clusters that would still have them when they begin', () => {
+    const later = booked(other, TUESDAY, THURSDAY, 1, 2);
+    const names = [desiredHost('a'), desiredHost('b')];
+    given(later).when(take(names, three())).thenRefused('stock.exhausted');
+    given(later)
+      .when(take([desiredHost('a')], three()))
+      .then(taken(['a', 3]));
+    given(later, booked(demo, MONDAY, TUESDAY, 1, 3))
+      .when(take(names, three()))
+      .then(taken(['a', 1], ['b', 3]));
+    const refusal = stock.decide(stock.evolve(stock.initial, stored(later, 1)), take(names, three()));
+    expect(isRefusal(refusal) && refusal.message).toContain('(0 in use, 2 booked for other clusters, 0 kept out');
+  });
+
+  it('give their cluster the hosts that are booked for it, and grow with it', () => {
+    const own = booked(demo, MONDAY, TUESDAY, 2);
+    given(own)
+      .when(take([desiredHost('a')], three()))
+      .then(taken(['a', 2]));
+    given(own, taken(['a', 2]))
+      .when(take([desiredHost('a'), desiredHost('b')], three()))
+      .then(taken(['b', 1]), booked(demo, MONDAY, TUESDAY, 2, 1));
+    given(own, taken(['a', 2]), booked(other, MONDAY, THURSDAY, 1, 3))
+      .when(take([desiredHost('a'), desiredHost('b')], three()))
+      .thenRefused('stock.exhausted');
+  });
+
+  it('end later if no other cluster has booked one of their hosts until then, those of a grown pool included; otherwise the former end stays [azimuth 13]', () => {
+    const own = [booked(demo, MONDAY, TUESDAY, 2), taken(['a', 2], ['b', 1]), booked(demo, MONDAY, TUESDAY, 2, 1)];
+    given(...own)
+      .when(book(demo, { from: null, until: WEDNESDAY }))
+      .then(booked(demo, MONDAY, WEDNESDAY, 2, 1));
+    given(...own, booked(other, WEDNESDAY, THURSDAY, 1))
+      .when(book(demo, { from: null, until: WEDNESDAY }))
+      .then(booked(demo, MONDAY, WEDNESDAY, 2, 1));
+    given(...own, booked(other, WEDNESDAY, THURSDAY, 1))
+      .when(book(demo, { from: null, until: THURSDAY }))
+      .thenRefused('stock.booked');
+    given(...own)
+      .when(book(demo, { from: null, until: TUESDAY }))
+      .thenNothing();
+  });
+
+  it('cannot end before they begin, or in the past', () => {
+    given()
+      .when(book(demo, { from: WEDNESDAY, until: TUESDAY }))
+      .thenRefused('stock.booking-over');
+    given()
+      .when(book(demo, { from: null, until: TUESDAY, now: WEDNESDAY }))
+      .thenRefused('stock.booking-over');
+  });
+
+  it('are released once, and never made again for that incarnation, however late it asks', () => {
+    const release: StockCommand = { type: 'ReleaseBooking', data: { connection: SITE, uid: UID } };
+    const ended: StockFact = { type: 'HostBookingEnded', data: { connection: SITE, uid: UID } };
+    const closed: StockFact = { type: 'StockClosed', data: { connection: SITE, uid: UID } };
+    given(booked(demo, MONDAY, TUESDAY, 1))
+      .when(release)
+      .then(ended, closed);
+    given(booked(demo, MONDAY, TUESDAY, 1), closed)
+      .when(release)
+      .then(ended);
+    given().when(release).then(closed);
+    given(booked(demo, MONDAY, TUESDAY, 1), ended, closed)
+      .when(release)
+      .thenNothing();
+    given(closed)
+      .when(book(demo, { from: null, until: TUESDAY }))
+      .thenRefused('stock.closed');
+    given(booked(demo, MONDAY, THURSDAY, 1, 2), ended, closed)
+      .when(book(other, { from: null, until: TUESDAY, count: 3 }))
+      .then(booked(other, MONDAY, TUESDAY, 1, 2, 3));
+  });
+});

@@ -25,6 +25,7 @@ export const candidates = (
   hosts,
   unfit,
   ownSince: 0,
+  now: '2026-12-01T08:00:00.000Z',
   baselines: new Map(),
   ...more,
 });

@@ -1,4 +1,10 @@
-import { isRefusal, type Cause as WorldCause, type ConnectionName, type Refusal } from '@fairlead/contracts';
+import {
+  isRefusal,
+  type Cause as WorldCause,
+  type ClusterUid,
+  type ConnectionName,
+  type Refusal,
+} from '@fairlead/contracts';
 import { sshServerId } from '@fairlead/domain';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
@@ -14,8 +20,10 @@ import {
 } from './stock.decider.js';
 import type {
   AcceptedHost,
+  Booking,
   Candidates,
   Claim,
+  DesiredBooking,
   GivenBack,
   Holding,
   SeenHostKey,
@@ -30,12 +38,12 @@ export class StockLog implements Stock {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
 
   async look(connection: ConnectionName): Promise<StockView> {
-    const { held, withheld } = await this.state(connection);
-    return { held: [...held.values()], withheld: [...withheld.values()] };
+    const { held, withheld, bookings } = await this.state(connection);
+    return { held: [...held.values()], withheld: [...withheld.values()], bookings: [...bookings.values()] };
   }
 
   async refusal(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<Refusal | undefined> {
-    const chosen = choose(await this.state(claim.connection), claim, desired, candidates);
+    const chosen = choose(await this.state(claim.connection), { claim, desired, candidates });
     return isRefusal(chosen) ? chosen : undefined;
   }
 
@@ -48,6 +56,18 @@ export class StockLog implements Stock {
     if (isRefusal(state)) return state;
     const machines = new Set<string>(desired.map(({ machine }) => machine));
     return holdingsOf(state, claim.uid).filter(({ machine }) => machines.has(machine));
+  }
+
+  async book(claim: Claim, desired: DesiredBooking, candidates: Candidates): Promise<Booking | Refusal> {
+    const state = await this.decide(claim, { type: 'BookHosts', data: { claim, desired, candidates } });
+    if (isRefusal(state)) return state;
+    const booking = state.bookings.get(claim.uid);
+    if (booking === undefined) throw new Error(`no hosts are booked for ${claim.uid}`);
+    return booking;
+  }
+
+  async release(connection: ConnectionName, uid: ClusterUid): Promise<void> {
+    await this.record({ connection, uid }, { type: 'ReleaseBooking', data: { connection, uid } });
   }
 
   async giveBack(host: GivenBack): Promise<void> {

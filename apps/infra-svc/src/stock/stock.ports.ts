@@ -7,6 +7,7 @@ import type {
   NodeName,
   OwnHost,
   Refusal,
+  ReservedMachines,
 } from '@fairlead/contracts';
 import type { HostKeys, SshServer } from '@fairlead/domain';
 
@@ -37,6 +38,10 @@ export interface Candidates {
    * this position of the log, where the namespace began. null: the connection allows any namespace.
    */
   readonly ownSince: number | null;
+  /** RFC 3339: whether a booking is in the way depends on it. */
+  readonly now: string;
+  /** When a cluster without a booking ends; absent: never. */
+  readonly endsAt?: string | undefined;
   /** The current state of each inspected host, by name. */
   readonly baselines: ReadonlyMap<string, HostBaseline>;
 }
@@ -60,6 +65,22 @@ export interface LastUse extends Pick<Holding, 'namespace' | 'takenSeq'> {
   readonly address: string;
   /** Position of its release. */
   readonly endedSeq: number;
+}
+
+/** Hosts that are booked for a cluster, from one moment to another (RFC 3339). */
+export interface Booking {
+  readonly uid: ClusterUid;
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly hosts: readonly string[];
+}
+
+/** The hosts that a cluster is to have from one moment to another. */
+export interface DesiredBooking {
+  /** null: now. */
+  readonly startsAt: string | null;
+  readonly endsAt: string;
+  readonly machines: ReservedMachines;
 }
 
 /** A host key that a server of the connection presented. */
@@ -89,10 +110,11 @@ export interface Withheld extends Holding {
   readonly cause: Cause;
 }
 
-/** The hosts of a connection that are in use or quarantined. All others are free. */
+/** The hosts of a connection that are in use, quarantined, or booked. All others are free. */
 export interface StockView {
   readonly held: readonly Holding[];
   readonly withheld: readonly Withheld[];
+  readonly bookings: readonly Booking[];
 }
 
 /** One host that a cluster releases. */
@@ -113,6 +135,10 @@ export interface Stock {
   refusal(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<Refusal | undefined>;
   /** Allocates all of them, or refuses and allocates none. A machine keeps its host. */
   take(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<readonly Holding[] | Refusal>;
+  /** Books hosts, or changes the end of the booking there is; refuses, and changes nothing, if others have them. */
+  book(claim: Claim, desired: DesiredBooking, candidates: Candidates): Promise<Booking | Refusal>;
+  /** Ends the booking, if any, and prevents a later one, and further allocations. */
+  release(connection: ConnectionName, uid: ClusterUid): Promise<void>;
   /** The host was reset and is free. */
   giveBack(host: GivenBack): Promise<void>;
   /** The host could not be reset: it no longer belongs to its cluster, and is not allocated to another one. */

@@ -67,7 +67,7 @@ export class ProviderValidation {
           this.nlb,
           this.cloudController,
           this.network,
-          this.capacity,
+          this.capacityAtOnce,
           this.reservation,
         ]),
       () => this.quota(question, false),
@@ -198,13 +198,22 @@ export class ProviderValidation {
       : refuse('cluster.reservation-unsupported', { connection, provider }, fieldOf(sets, connection));
   }
 
+  /** What is free now does not matter to a cluster whose machines are reserved for later. */
+  private async capacityAtOnce(question: Question, open: OpenConnection): Promise<Refusal | undefined> {
+    const isLater = question.desired.lease?.startsAt !== undefined && open.provider.reservations !== undefined;
+    return isLater ? undefined : this.capacity(question, open);
+  }
+
   /**
    * A provider with an inventory refuses insufficient capacity now: later, the cluster would be created only in part.
    */
   private async capacity({ desired, sets, signal }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const name: ConnectionName = open.connection.name;
     const group = groupOf(desired, name);
-    const refusal = await open.provider.checkCapacity?.({ group, ...capacityFor(sets, name) }, signal);
+    const refusal = await open.provider.checkCapacity?.(
+      { group, ...capacityFor(sets, name), endsAt: desired.lease?.endsAt },
+      signal,
+    );
     return refusal === undefined ? undefined : { ...refusal, field: fieldOf(sets, name) };
   }
 }

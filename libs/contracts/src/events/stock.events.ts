@@ -73,6 +73,28 @@ export const stockEvents = {
       hostKey: HostKey,
     }),
   }),
+  HostsBooked: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'These hosts of the inventory are booked for a cluster, and for no other, from one moment to another. It replaces an earlier booking of the cluster.',
+    data: z.strictObject({
+      connection,
+      uid,
+      namespace: Namespace,
+      cluster: ClusterName,
+      startsAt: z.iso.datetime(),
+      endsAt: z.iso.datetime(),
+      hosts: z.array(host).min(1),
+    }),
+  }),
+  HostBookingEnded: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'stock-<connection>',
+    doc: 'The booking of a cluster was released: its hosts can be booked for another one.',
+    data: z.strictObject({ connection, uid }),
+  }),
   ApiAddressTaken: defineEvent({
     version: 1,
     writer: 'infra-svc',

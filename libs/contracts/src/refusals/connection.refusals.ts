@@ -187,6 +187,16 @@ export const CONNECTION_REFUSALS = {
     "No rotation of the SSH key of connection '{connection}' has created a new key",
     'Only a rotation that is replacing keys can be forced. Request one without "force".',
   ),
+  'stock.booked': definition(
+    409,
+    '{hosts} of connection {connection} are booked for other clusters before {endsAt}',
+    'Choose an earlier end, or move the bookings of the others.',
+  ),
+  'stock.booking-over': definition(
+    422,
+    'Hosts of connection {connection} cannot be booked until {endsAt}: {detail}',
+    'Choose a later end.',
+  ),
   'stock.closed': definition(
     409,
     'The cluster {uid} has released everything of connection {connection}',

@@ -34,6 +34,8 @@ export class Rack {
   readonly stock = new StockLog(makeHandle(this.log, new FoldCache(20)));
   readonly trust = new LogTrust(this.log);
   readonly key = opensshKeys.generate('rack');
+  /** RFC 3339. */
+  now = '2026-12-01T08:00:00.000Z';
   private readonly shell = new NodeSshShell({ idleMs: 5_000, connectionsMax: 100 });
 
   private constructor(
@@ -99,6 +101,7 @@ export class Rack {
       shell: this.shell,
       sshKeys: opensshKeys,
       secret: async () => this.key.privateKey,
+      now: () => this.now,
     };
     const provider = sshKind({ ...world, limits }).open(this.connection(settings), this.key.privateKey);
     if ('kind' in provider) throw new Error(provider.message);

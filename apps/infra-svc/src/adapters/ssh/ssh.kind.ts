@@ -22,6 +22,8 @@ export interface SshWorld {
   readonly secret: (ref: SecretRef) => Promise<string | undefined>;
   readonly limits?: OwnHostsLimits;
   readonly epoch?: () => number;
+  /** RFC 3339: bookings begin and end by it. */
+  readonly now?: () => string;
 }
 
 /** Your own hosts, accessed over SSH. */
@@ -33,6 +35,7 @@ export const sshKind = ({
   secret: secretOf,
   limits = PATIENCE,
   epoch,
+  now = () => new Date().toISOString(),
 }: SshWorld): ProviderKind => ({
   name: 'ssh',
   open: (connection, secret) => {
@@ -56,8 +59,7 @@ export const sshKind = ({
     return new SshProvider(
       { ...connection, own, publicKey },
       new OwnHosts(at, { shell, keys, trust, stock, ...(epoch === undefined ? {} : { epoch }) }, limits),
-      stock,
-      trust,
+      { stock, trust, now },
     );
   },
 });

@@ -87,6 +87,79 @@ describe('your own hosts', () => {
     expect(await make(groupOf(3, 'next'))).toHaveLength(3);
   });
 
+  describe('that are booked for a time', () => {
+    const day = (of: number): string => `2026-12-0${of}T08:00:00.000Z`;
+    const reserving = (group: MachineGroup, from: string | null, until: string, count = group.machines.length) => {
+      const { machines: _machines, ...of } = group;
+      const name = `${group.name}.${group.uid}`;
+      const machines = [{ spec: 'ssh.any', count }];
+      return rack.open().reservations!.ensure({ name, group: of, startsAt: from, endsAt: until, machines }, signal());
+    };
+    const described = ({ name, uid }: MachineGroup) => rack.open().reservations!.describe(`${name}.${uid}`, signal());
+
+    it('wait for their start, keep others out, and deny with a sentence what is not there [azimuth 8, azimuth 9]', async () => {
+      const [later, other] = [groupOf(2, 'later'), groupOf(2, 'other')];
+      expect(await reserving(later, day(3), day(5))).toEqual({ status: 'pending', sizes: {} });
+      expect(await described(later)).toEqual({ status: 'pending', sizes: {} });
+      await expect(make(other)).rejects.toThrow(/has 1 free hosts that fit, but 2 are requested .*2 booked for other/);
+      const room = (endsAt?: string) => {
+        const { machines: _machines, ...group } = other;
+        const request = { group, specs: ['ssh.any', 'ssh.any'], controlPlanes: 0, endsAt };
+        return rack.open().checkCapacity?.(request, signal());
+      };
+      expect([await room(day(3)), (await room(day(4)))?.code, (await room())?.code]).toEqual([
+        undefined,
+        'stock.exhausted',
+        'stock.exhausted',
+      ]);
+      expect(await reserving(other, null, day(4))).toEqual({
+        status: 'denied',
+        message: expect.stringMatching(/^Connection site has 1 free hosts that fit, but 2 are requested/),
+      });
+      expect(await reserving(other, null, day(3))).toEqual({ status: 'active', sizes: {} });
+      expect(await make(other)).toHaveLength(2);
+      rack.now = day(3);
+      // The others are still there: it has not begun.
+      expect(await described(later)).toEqual({ status: 'pending', sizes: {} });
+      await rack.open().deleteGroup(other, signal());
+      await rack.open().reservations!.release(`${other.name}.${other.uid}`, signal());
+      expect(await described(later)).toEqual({ status: 'active', sizes: {} });
+      expect((await make(later)).map(({ status }) => status)).toEqual(['running', 'running']);
+    });
+
+    it('are extended with those of a pool that has grown, unless others have booked one: then the former end stays [azimuth 13]', async () => {
+      const [first, next] = [groupOf(1, 'first'), groupOf(2, 'next')];
+      await reserving(first, null, day(2));
+      await make(first);
+      const grown = { ...groupOf(2, 'first'), uid: first.uid };
+      expect(await make(grown)).toHaveLength(2);
+      const bookings = async () => (await rack.stock.look(SITE)).bookings.map(({ endsAt, hosts }) => [endsAt, hosts]);
+      expect(await bookings()).toEqual([[day(2), ['rack-1', 'rack-2']]]);
+      expect(await reserving(first, null, day(3), 1)).toEqual({ status: 'active', sizes: {} });
+      expect(await reserving(next, day(3), day(5))).toMatchObject({ status: 'pending' });
+      expect(await reserving(first, null, day(4), 1)).toEqual({
+        status: 'denied',
+        message: expect.stringMatching(
+          /^rack-[12].* of connection site are booked for other clusters before 2026-12-04/,
+        ),
+      });
+      expect((await bookings())[0]).toEqual([day(3), ['rack-1', 'rack-2']]);
+      rack.now = day(3);
+      expect(await described(first)).toEqual({ status: 'denied', message: 'the booking has ended' });
+    });
+
+    it('are released after their machines, and never booked again for the same cluster', async () => {
+      const group = groupOf(2);
+      await reserving(group, null, day(2));
+      await make(group);
+      await rack.open().deleteGroup(group, signal());
+      for (const _again of [1, 2]) await rack.open().reservations!.release(`${group.name}.${group.uid}`, signal());
+      expect(await described(group)).toBeUndefined();
+      expect(await reserving(group, null, day(2))).toMatchObject({ status: 'denied' });
+      expect(rack.recordedTypes().slice(-2)).toEqual(['HostReturned', 'HostBookingEnded']);
+    });
+  });
+
   it('that cannot be reset are quarantined with the reason until they can', async () => {
     const group = groupOf(3);
     await make(group);

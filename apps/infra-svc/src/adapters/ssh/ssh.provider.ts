@@ -34,12 +34,14 @@ import type {
   ProviderOperation,
   Region,
   CapacityRequest,
+  Reservations,
   SshKey,
 } from '../../providers/provider.ports.js';
 import { UnusableHosts } from '../../providers/unusable.hosts.js';
 import type { Candidates, Claim, Holding, Stock, StockView, Trust } from '../../stock/stock.ports.js';
 import { verdictsOf } from './inventory.verdict.js';
 import type { OwnHosts, Used } from './own.hosts.js';
+import { SshReservations } from './ssh.reservations.js';
 import { specsOf } from './ssh.specs.js';
 
 /** Limits how many hosts are inspected or reset concurrently. */
@@ -50,7 +52,7 @@ const DIRECT_MAX = 30;
 /** How many hosts are tried for probing an address until one responds. */
 const ASKED_MAX = 3;
 
-const NO_CANDIDATES: Candidates = { hosts: [], unfit: [], baselines: new Map(), ownSince: null };
+const NO_CANDIDATES: Candidates = { hosts: [], unfit: [], baselines: new Map(), ownSince: null, now: '' };
 
 /** The common settings of an inventory host and the jump host. */
 interface Hop {
@@ -74,16 +76,33 @@ export interface SshConnection extends Connection {
  */
 const idOf = ({ host, machine }: Holding): string => `${host.name}/${machine}`;
 
+interface KnownHosts {
+  readonly stock: Stock;
+  readonly trust: Trust;
+  /** RFC 3339: bookings begin and end by it. */
+  readonly now: () => string;
+}
+
 /** Existing hosts. Nothing is created: hosts are allocated from an inventory, and released clean. */
 export class SshProvider implements InfrastructureProvider {
+  readonly reservations: Reservations;
+  private readonly stock: Stock;
+  private readonly trust: Trust;
+  private readonly now: () => string;
   private readonly atOnce = pLimit(HOSTS_AT_ONCE_MAX);
 
   constructor(
     private readonly connection: SshConnection,
     private readonly hosts: OwnHosts,
-    private readonly stock: Stock,
-    private readonly trust: Trust,
-  ) {}
+    { stock, trust, now }: KnownHosts,
+  ) {
+    this.stock = stock;
+    this.trust = trust;
+    this.now = now;
+    const candidates = async (group: GroupRef, signal: AbortSignal): Promise<Candidates> =>
+      this.candidates(group, await stock.look(connection.name), signal);
+    this.reservations = new SshReservations(connection.name, { stock, candidates, now });
+  }
 
   async verify(signal: AbortSignal): Promise<Capabilities> {
     // The operator may have just changed something.
@@ -138,7 +157,7 @@ export class SshProvider implements InfrastructureProvider {
   async deleteSshKey(): Promise<void> {}
 
   async checkCapacity(
-    { group, specs, controlPlanes }: CapacityRequest,
+    { group, specs, controlPlanes, endsAt }: CapacityRequest,
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
     const claim = this.claimOf(group);
@@ -148,7 +167,8 @@ export class SshProvider implements InfrastructureProvider {
       zone: undefined,
     }));
     const view = await this.stock.look(this.connection.name);
-    const refusal = await this.stock.refusal(claim, desired, await this.candidates(group, view, signal));
+    const candidates = { ...(await this.candidates(group, view, signal)), endsAt };
+    const refusal = await this.stock.refusal(claim, desired, candidates);
     if (refusal !== undefined || controlPlanes === 0) return refusal;
     if (this.addresses.length > 0) {
       const usable = await this.usableAddresses(claim, signal);
@@ -278,6 +298,7 @@ export class SshProvider implements InfrastructureProvider {
         fit.flatMap(({ host, found }) => (found?.kind === 'found' ? [[host.name, found.look.baseline]] : [])),
       ),
       ownSince: shared ? null : await this.trust.namespaceSince(group.namespace),
+      now: this.now(),
     };
   }
 
