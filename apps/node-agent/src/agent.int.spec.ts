@@ -594,6 +594,29 @@ describe('an agent with a real log', () => {
     });
   });
 
+  it('reports the addresses of its host if it has more than one, and what they are from then on [azimuth 21]', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const first = '2: eth0    inet 198.18.7.21/24 brd 198.18.7.255 scope global eth0';
+    const second = '3: eth1    inet 203.0.113.21/24 scope global eth1';
+    const pods = '4: cni0    inet 10.244.0.1/24 scope global cni0';
+    host.addresses = [first, second, pods].join('\n');
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    await start(config, host);
+    await expectTypes(config, 'NodeAddressesReported', 'NodeInitialized', 'NodeReady');
+    host.addresses = [first, pods].join('\n');
+    await desire(config, 2, '1.34.4', false);
+    const types = ['NodeAddressesReported', 'NodeInitialized', 'NodeReady', 'NodeAddressesReported', 'NodeReady'];
+    await expectTypes(config, ...types);
+    const reported = (await eventsOf(config)).filter(({ type }) => type === 'NodeAddressesReported');
+    expect(reported.map(({ data }) => 'addresses' in data && data.addresses)).toEqual([
+      ['198.18.7.21', '203.0.113.21'],
+      ['198.18.7.21'],
+    ]);
+  });
+
   it('responds to a revision that changes nothing', async () => {
     const config = newConfig();
     const host = new MemoryHost();

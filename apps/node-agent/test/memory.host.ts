@@ -22,6 +22,8 @@ export class MemoryHost implements HostPort {
   readonly enabled = new Set<string>();
   readonly active = new Set<string>();
   swapOn = true;
+  /** What `ip -o address show` prints; empty: there is no `ip`. */
+  addresses = '';
   boot = 'boot-1';
   bootTime = new Date('2026-01-01T00:00:00.000Z');
   /** Every command that changed something, as typed. */
@@ -88,6 +90,8 @@ export class MemoryHost implements HostPort {
         return ok(this.swapOn ? '/swapfile\n' : '');
       case 'lsmod':
         return ok(['Module Size Used by', ...[...this.modules].map((name) => `${name} 16384 0`)].join('\n'));
+      case 'ip':
+        return this.addresses === '' ? failed(127, 'spawn ip ENOENT') : ok(this.addresses);
       case 'dpkg-query':
         return this.dpkgQuery(args.slice(2));
       case 'sysctl':

@@ -3,6 +3,8 @@ import { MirrorTrust, SignedBy } from './software.trust.js';
 import { TEXT_LENGTH_MAX } from './text.limits.js';
 
 const text = z.string().max(TEXT_LENGTH_MAX);
+/** Addresses of a host beyond these are not reported. */
+export const HOST_ADDRESSES_MAX = 16;
 /** kubeadm has about fifty checks. */
 const PREFLIGHT_ERRORS_MAX = 100;
 

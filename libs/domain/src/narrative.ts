@@ -531,6 +531,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} expire at ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
   ApiAddressProbed: ({ node, held }) => `${node} ${held ? 'holds' : 'does not hold'} the address of the Kubernetes API`,
+  NodeAddressesReported: ({ node, addresses }) => `${node} has the addresses ${addresses.join(', ')}`,
   VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
   NetworkRetryRequested: () => 'a retry of the network configuration was requested',
   DesiredNetworkSet: ({ node, revision, attempt }) =>

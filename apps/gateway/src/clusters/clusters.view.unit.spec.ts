@@ -405,6 +405,21 @@ describe('the nodes of a cluster', () => {
     expect(world([...CREATE, gone]).nodes.map(({ name }) => name)).toEqual(NODES.filter((name) => name !== 'demo-w-1'));
   });
 
+  it('have the addresses of all interfaces of their host, each once, until they report others [azimuth 21]', () => {
+    const reported = (...addresses: readonly string[]): Fact =>
+      nodeFact('NodeAddressesReported', 'demo-w-1', { addresses });
+    const addressesOf = (...facts: readonly Fact[]) =>
+      world([...CREATE, ...facts])
+        .nodes.filter(({ name }) => name === 'demo-w-1')
+        .flatMap((doc) => nodeView(doc, { virtualAddresses: [{ name: 'vip', address: '198.18.7.5' }] }).addresses)
+        .map(({ type, address }) => `${type} ${address}`);
+    const own = ['InternalIP 10.0.0.9', 'ExternalIP 127.0.0.9'];
+    expect(addressesOf()).toEqual(own);
+    const all = reported('10.0.0.9', '127.0.0.9', '198.18.7.5', '203.0.113.9', '2001:db8::9');
+    expect(addressesOf(all)).toEqual([own[0], 'InternalIP 203.0.113.9', 'InternalIP 2001:db8::9', own[1]]);
+    expect(addressesOf(all, reported('10.0.0.9'))).toEqual(own);
+  });
+
   it('have the virtual addresses that they hold among their addresses, until they leave [azimuth 21]', () => {
     const reported = (held: boolean): Fact =>
       nodeFact('VirtualAddressesProbed', 'demo-w-1', { addresses: [{ name: 'ingress', held, transports: [] }] });

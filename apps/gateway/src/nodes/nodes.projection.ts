@@ -101,6 +101,8 @@ export interface NodeDoc extends MachinePlan {
   readonly network?: NodeNetworkView & { readonly attempt: number };
   /** What it last said of the virtual addresses that it may hold, and when; absent: nothing. */
   readonly addresses?: { readonly reports: readonly AddressReport[]; readonly since: string };
+  /** Those of its interfaces, as its agent said last; absent: it has only one, or has not said. */
+  readonly hostAddresses?: readonly string[];
   /** Whether it holds the address of the API that control planes share, and since when; absent: there is none. */
   readonly apiAddress?: {
     readonly held: boolean;
@@ -186,6 +188,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'DesiredNetworkSet':
     case 'NodeNetworkApplied':
     case 'NodeNetworkFailed':
+    case 'NodeAddressesReported':
     case 'VirtualAddressesProbed':
     case 'ApiAddressProbed':
       return [event.data.node];
@@ -373,6 +376,8 @@ const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     }
     case 'ApiAddressProbed':
       return { ...doc, apiAddress: apiAddressAfter(doc.apiAddress, event) };
+    case 'NodeAddressesReported':
+      return { ...doc, hostAddresses: event.data.addresses, changedAt: since };
     case 'VirtualAddressesProbed':
       return { ...doc, addresses: { reports: event.data.addresses, since } };
     default:

@@ -134,15 +134,18 @@ export interface AroundNodes {
   readonly virtualAddresses?: readonly { readonly name: string; readonly address: string }[] | undefined;
 }
 
-/** In the order and with the types of Kubernetes, and after them the virtual addresses that it holds. */
+/** In the order and with the types of Kubernetes: the private one first, then those of its other interfaces; after them the virtual addresses that it holds. */
 const addressesOf = (
-  { machine, addresses, isRemoving }: NodeDoc,
+  { machine, addresses, hostAddresses = [], isRemoving }: NodeDoc,
   declared: NonNullable<AroundNodes['virtualAddresses']>,
 ): NodeView['addresses'] => {
   const { privateIp = '', publicIp = '' } = machine ?? {};
   const held = (addresses?.reports ?? []).filter((report) => report.held && !isRemoving).map(({ name }) => name);
+  const known = new Set([privateIp, publicIp, ...declared.map(({ address }) => address)]);
+  const others = hostAddresses.filter((address) => !known.has(address));
   return [
     ...(privateIp === '' ? [] : [{ type: 'InternalIP' as const, address: privateIp }]),
+    ...others.map((address) => ({ type: 'InternalIP' as const, address })),
     ...(publicIp === '' || publicIp === privateIp ? [] : [{ type: 'ExternalIP' as const, address: publicIp }]),
     ...declared
       .filter(({ name }) => held.includes(name))

@@ -272,6 +272,7 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
     case 'CertificatesReported':
     case 'ProbeFailed':
     case 'ProbeRecovered':
+    case 'NodeAddressesReported':
     case 'VirtualAddressesProbed':
     case 'ApiAddressProbed':
     case 'NodeNetworkApplied':

@@ -21,6 +21,7 @@ import { booted, decide, revisionOf, type ItemFailure, type Observation } from '
 import { type AgentFact } from '../node/agent.facts.js';
 import { plan } from './agent.planner.js';
 import type { AgentClock, AgentLog, HostPort } from '../node/host.ports.js';
+import { addressesOn } from '../node/host.addresses.js';
 import type { NodeView, NodeWatch, Platform, WatchNode } from './agent.ports.js';
 import type { Desired } from '../node/desired.state.js';
 import { DesiredSource } from './desired.source.js';
@@ -242,6 +243,7 @@ export class AgentLoop {
     this.inspection = seen;
     if (seen.kind === 'failed') return this.fail(seen.at);
     if (performance.now() >= this.certificatesDueMs) await this.lookAtCertificates();
+    await this.lookAtAddresses();
     const unstaged = await this.changes.stageAhead(this.desired);
     if (unstaged !== undefined) this.fail(unstaged);
     this.timeDifferences(seen.differences.length > 0);
@@ -290,6 +292,19 @@ export class AgentLoop {
     const data = { uid: config.uid, node: config.node, certificates };
     await journal.record([{ type: 'CertificatesReported', data }], this.desired.event);
     await this.memory.write({ certificates: text });
+  }
+
+  /** The one address of most hosts is known from their provider. */
+  private async lookAtAddresses(): Promise<void> {
+    const { config, host, journal } = this.parts;
+    const addresses = await addressesOn(host);
+    if (addresses === undefined) return;
+    const { addresses: before } = await this.memory.read();
+    const text = JSON.stringify(addresses);
+    if (text === before || (before === undefined && addresses.length < 2)) return;
+    const data = { uid: config.uid, node: config.node, addresses: [...addresses] };
+    await journal.record([{ type: 'NodeAddressesReported', data }], this.desired.event);
+    await this.memory.write({ addresses: text });
   }
 
   /**

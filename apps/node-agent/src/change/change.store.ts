@@ -39,6 +39,8 @@ const Memory = z.strictObject({
   staged: z.string().nullable(),
   /** The last reported certificates, as text to compare. */
   certificates: z.string().nullable(),
+  /** The last reported addresses, likewise; absent: none. */
+  addresses: z.string().optional(),
 });
 /** State that survives restarts of the agent and boots. */
 export interface Memory {
@@ -46,6 +48,7 @@ export interface Memory {
   readonly change: ChangeRecord | null;
   readonly staged: string | null;
   readonly certificates: string | null;
+  readonly addresses?: string | undefined;
 }
 
 const NOTHING: Memory = { format: 1, change: null, staged: null, certificates: null };

@@ -13,6 +13,7 @@ export const OWN_EVENTS = [
   'CertificatesReported',
   'ProbeFailed',
   'ProbeRecovered',
+  'NodeAddressesReported',
   'VirtualAddressesProbed',
   'ApiAddressProbed',
   'NodeNetworkApplied',

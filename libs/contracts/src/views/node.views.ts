@@ -69,7 +69,9 @@ export const NodeView = z
     privateIp: z.string(),
     addresses: z
       .array(z.strictObject({ type: z.enum(['InternalIP', 'ExternalIP', 'VirtualIP']), address: z.string() }))
-      .describe('All that are known; VirtualIP: a virtual address that it holds'),
+      .describe(
+        'All that are known, those of further interfaces of its host included; VirtualIP: a virtual address that it holds',
+      ),
     role: NodeRole,
     spec: z.string(),
     csp: z.string(),
