@@ -171,10 +171,12 @@ const FAILING: readonly Failing[] = [
   { service: 'infra-svc', step: 'ensure load balancer' },
   { service: 'bootstrap-svc', step: 'prepare' },
   { service: 'bootstrap-svc', step: 'verify' },
+  { service: 'bootstrap-svc', step: 'etcd-member' },
   { service: 'bootstrap-svc', step: 'kubeadm-init' },
   { service: 'bootstrap-svc', step: 'apply' },
   { service: 'bootstrap-svc', step: 'kubeadm-join-control-plane' },
   { service: 'bootstrap-svc', step: 'kubeadm-join-worker' },
+  { service: 'bootstrap-svc', step: 'apply StorageClass' },
 ];
 
 /** Failed attempts are events, too, so services are killed at fewer of them. */

@@ -242,8 +242,14 @@ export class CrashWorld extends Simulation {
 
   private request(): ClusterCommand {
     this.attempts += 1;
+    const step = this.failing?.step;
+    const kubernetes: Partial<ClusterSpec['kubernetes']> = {
+      networkCni: 'flannel',
+      ...(step === 'etcd-member' ? { etcd: 'external' } : {}),
+      ...(step === 'apply StorageClass' ? { storageclass: { nfs: { server: 'nfs.example', path: '/export' } } } : {}),
+    };
     const spec: ClusterSpec = {
-      ...clusterSpec({ kubernetes: { networkCni: 'flannel' } }),
+      ...clusterSpec({ kubernetes }),
       ...(this.failing === undefined ? {} : { onFailure: 'cleanup' }),
       ...(this.lease === undefined ? {} : { lease: this.lease }),
     };

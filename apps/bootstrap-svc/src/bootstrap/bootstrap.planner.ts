@@ -222,14 +222,22 @@ const authorizeUsers = (cluster: Cluster): readonly PlannedTask[] =>
 const isWhole = (cluster: Cluster, host: Host): boolean =>
   host.joinedAt !== null && host.ready && hasMetadata(cluster, host);
 
-const finish = (cluster: Cluster): readonly PlannedTask[] =>
-  newHostsOf(cluster).every((host) => isWhole(cluster, host))
-    ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
-    : [];
+const lacksStorage = (cluster: Cluster): boolean =>
+  storageOf(cluster) !== undefined && cluster.addons['nfs-storage'] === undefined;
 
-/** A cluster is Ready without it: an unreachable export does not fail a creation. */
+/** Whoever wants nothing to be left of a creation that fails wants all of one that does not. */
+const isAllOrNothing = ({ provisioned, spec }: Cluster): boolean => !provisioned && spec.onFailure === 'cleanup';
+
+const finish = (cluster: Cluster): readonly PlannedTask[] => {
+  if (!newHostsOf(cluster).every((host) => isWhole(cluster, host))) return [];
+  return isAllOrNothing(cluster) && lacksStorage(cluster)
+    ? [{ step: 'InstallStorage', reason: 'every node is Ready, and the creation is cleaned up if it fails' }]
+    : [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }];
+};
+
+/** A cluster is Ready without it: what cannot be installed does not fail a creation that is kept. */
 const installStorage = (cluster: Cluster): readonly PlannedTask[] =>
-  cluster.provisioned && storageOf(cluster) !== undefined && cluster.addons['nfs-storage'] === undefined
+  cluster.provisioned && lacksStorage(cluster)
     ? [{ step: 'InstallStorage', reason: 'the cluster is Ready, and has no storage class yet' }]
     : [];
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   declaredOf,
   type DrainPolicy,
+  type EventData,
   type Fact,
   type Namespace,
   type NodeName,
@@ -418,6 +419,19 @@ describe('a storage class that cannot be installed', () => {
       (event) => event.type === 'AddonInstalled' && event.data.addon === 'nfs-storage',
     );
     expect([installed.length, simulation.count('ClusterReady'), simulation.world.violations]).toEqual([1, 1, []]);
+  });
+
+  it('fails a creation that is cleaned up then, with the reason of CB-Ladybug, after its last attempt [CB-Ladybug 26]', async () => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.failing.set('apply StorageClass', 'the export is refused');
+    const begun = requested(1, 1, { storageclass: { nfs: { server: 'nfs.example', path: '/export' } } });
+    const spec = { ...(begun.data as EventData<'ClusterRequested'>).spec, onFailure: 'cleanup' };
+    await simulation.say('request', { ...begun, data: { ...begun.data, spec } } as Fact);
+    await simulation.say('machines', created(machinesOf(1, 1)), balanced);
+    await simulation.run();
+    expect([simulation.count('ClusterReady'), simulation.count('ClusterFailed')]).toEqual([0, 1]);
+    const [failed] = simulation.store.events.filter((event) => event.type === 'ClusterFailed');
+    expect(failed?.data).toMatchObject({ step: 'InstallStorage', reason: 'SetupStorageClassFailedReason' });
   });
 });
 
