@@ -96,4 +96,28 @@ describe('a version that is declared while a node is not Ready', () => {
     },
     TIMEOUT_MS,
   );
+
+  it(
+    'is no exception: what is requested with --wait-for-checks waits with its reason, too, and runs when the node is Ready [Cluster API 23]',
+    async () => {
+      const [sick = ''] = await workers();
+      const before = await lastSeq();
+      await systemctl(sick, 'stop');
+      await until('NodeNotReady', before);
+      const asked = ['--reboot', '--pool', 'web', '--no-control-plane', '--wait-for-checks', '--yes', '--no-wait'];
+      await fairlead('upgrade', 'start', 'shop', ...asked);
+      const waiting = await until('UpgradeWaiting', before);
+      expect(waiting.data.findings[0]).toMatchObject({ rule: 'B2', facts: { nodes: [sick] } });
+      expect(await fairlead('cluster', 'describe', 'shop')).toContain(`Waiting: nodes are not Ready: ${sick}`);
+
+      await systemctl(sick, 'start');
+      await until('RolloutCompleted', before);
+      expect(await types(before, 'UpgradeRejected', 'UpgradePlanned')).toEqual(['UpgradePlanned']);
+      const booted = (await system.events('shop')).filter(
+        ({ type, meta }) => type === 'NodeRebooted' && meta.seq > before,
+      );
+      expect(booted).toHaveLength(2);
+    },
+    TIMEOUT_MS,
+  );
 });

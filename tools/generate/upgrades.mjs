@@ -69,7 +69,7 @@ const STATES = `stateDiagram-v2
   [*] --> Planning: fairlead upgrade start
   Planning --> Rejected: a rule refuses
   Planning --> Planned
-  Planning --> Waiting: a finding holds a declared version
+  Planning --> Waiting: a finding holds a declared version, or --wait-for-checks
   Waiting --> Planned: none is left
   Waiting --> Aborted: abort, or another version is declared
   Planned --> Approved: approve
@@ -299,7 +299,7 @@ const declared = () => [
   '',
   'Another declared version takes its place, and the version before declared again ends it; so does `fairlead upgrade abort`, after which the manifest declares the version before again. A finding that only another request can cure rejects it, and then the manifest has the version before, too; the tables below show which.',
   '',
-  'An upgrade that is requested by `fairlead upgrade start` is rejected at once by any of them.',
+  'An upgrade that is requested by `fairlead upgrade start` is rejected at once by any of them. With `--wait-for-checks` (`waitForChecks` of the API) it waits like a declared one, also while nodes are added or removed.',
   '',
 ];
 

@@ -39,6 +39,12 @@ export const UpgradeRequest = z
       .max(ENTRIES_MAX)
       .default([])
       .describe('Safety rules to override, of those that allow it'),
+    waitForChecks: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: while a check fails that may hold later, it waits, with the finding as its reason, and is checked again every 15 seconds; false: it is rejected',
+      ),
     approved: z
       .boolean()
       .default(false)

@@ -559,7 +559,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   UpgradeRejected: ({ findings }) =>
     `the change was refused: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
   UpgradeWaiting: ({ findings }) =>
-    `the declared upgrade waits: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
+    `the upgrade waits: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
   UpgradePlanned: ({ plan, planHash }) =>
     `${count(plan.operations.length, 'operation')} ${was(plan.operations.length)} planned (${planHash.slice(0, 12)})`,
   RolloutStarted: ({ planHash }) => `the rollout of plan ${planHash.slice(0, 12)} has started`,

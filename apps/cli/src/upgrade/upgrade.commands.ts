@@ -12,7 +12,7 @@ import type { CommandOutput } from '../output/format.js';
 import { planText } from './plan.text.js';
 import { addSteeringCommands } from './steering.commands.js';
 import { orFail, planAnswer, statusAnswer, summaryAnswer, upgradesAnswer } from './upgrade.answers.js';
-import { followUpgrade, isOver, plannedUpgrade, steerUpgrade } from './upgrade.follow.effects.js';
+import { followUpgrade, isChecked, isOver, plannedUpgrade, steerUpgrade } from './upgrade.follow.effects.js';
 import {
   addWhichOption,
   addRequestOptions,
@@ -100,9 +100,17 @@ const addStart = (parent: Command, io: Io): void => {
         'fairlead upgrade start demo --software containerd=1.7.24 --pool worker-1',
         'Change the container runtime of one pool',
       ],
+      [
+        'fairlead upgrade start demo --to v1.35.4 --wait-for-checks --yes --no-wait',
+        'Begin as soon as every check holds, e.g. when a node is Ready again',
+      ],
     ],
   });
-  addStartOptions(addRequestOptions(command), io).action(
+  addRequestOptions(command).option(
+    '--wait-for-checks',
+    'while a check fails, wait and check again every 15 s, instead of being rejected',
+  );
+  addStartOptions(command, io).action(
     runs(io, async (session, name: string, options: RequestOptions & RunOptions) =>
       runUpgrade(session, clusterAt(session, name), await fieldsOf(session, options), options),
     ),
@@ -122,13 +130,27 @@ export const runUpgrade = async (
       'There is no terminal for the approval of the plan; nothing was changed',
       `See the plan with "fairlead upgrade plan ${at.cluster}", then give --yes.`,
     );
-  const upgrade = await plannedUpgrade(session, at, request, { dryRun: 'false', key: options.idempotencyKey });
+  const waits = request.waitForChecks === true;
+  // What waits for its checks is approved beforehand: they may hold much later.
+  const asked = waits && options.yes === true ? { ...request, approved: true } : request;
+  const first = await plannedUpgrade(session, at, asked, { dryRun: 'false', key: options.idempotencyKey });
+  const upgrade = waits && options.wait !== false ? await checkedUpgrade(session, at, first, options) : first;
   io.err(`${planText(upgrade, io.errColumns())}\n\n`);
   orFail(upgrade);
+  if (upgrade.phase === 'Waiting') return watched(session, at, upgrade.id, options);
   if (options.yes !== true && upgrade.phase === 'Planned') await approved(session, at, upgrade);
   await steerUpgrade(api, { ...at, upgrade: upgrade.id }, { action: 'approve', planHash: upgrade.planHash ?? '' });
   return watched(session, at, upgrade.id, options);
 };
+
+/** Shows what it waits for, until every check holds. */
+const checkedUpgrade = async (
+  { api, io }: Session,
+  at: ClusterAt,
+  upgrade: UpgradeView,
+  { timeout: timeoutMs }: WatchOptions,
+): Promise<UpgradeView> =>
+  isChecked(upgrade) ? upgrade : followUpgrade(api, io, { at, id: upgrade.id }, { until: isChecked, timeoutMs });
 
 const howToApprove = ({ cluster }: ClusterAt, { planHash }: UpgradeView): string =>
   `Approve it with "fairlead upgrade approve ${cluster} --plan ${planHash}"`;

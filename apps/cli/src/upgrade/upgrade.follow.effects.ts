@@ -25,6 +25,9 @@ export const isOver = ({ phase }: UpgradeView): boolean =>
 /** There is a plan, or there will be none. */
 export const hasPlan = ({ phase }: UpgradeView): boolean => phase !== 'Planning';
 
+/** It waits for no check any more. */
+export const isChecked = ({ phase }: UpgradeView): boolean => phase !== 'Planning' && phase !== 'Waiting';
+
 /**
  * Shows an upgrade until `until` holds, and answers with it. Throws a `CliFailure` when the time is over or at Ctrl-C: the rollout goes on
  * at the server.

@@ -133,6 +133,37 @@ describe('upgrade start', () => {
     expect(stderr).toContain('demo-cp-1-x7k2p: Changing (kubeadm), waits for kubeadm upgrade apply v1.35.4');
   });
 
+  const waiting = {
+    ...{ ...upgradeView(), phase: 'Waiting', plan: null, planHash: null, lastSeq: 203 },
+    message: 'demo-w-1 is not Ready',
+  } as UpgradeView;
+
+  it('with --wait-for-checks shows what it waits for, and goes on when every check holds', async () => {
+    gateway.on('POST', `${ROOT}/upgrades`, { body: waiting });
+    shown = waiting;
+    const args = ['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--wait-for-checks'];
+    const ran = ask(args, fakeIo({ answer: 'y' }));
+    await eventually(() => gateway.listeners === 1);
+    expect(gateway.asked('POST', `${ONE}/approve`)).toEqual([]);
+    turn({ ...STORY.planned, lastSeq: 205 });
+    await eventually(() => gateway.asked('POST', `${ONE}/approve`).length === 1);
+    await eventually(() => gateway.listeners === 1);
+    turn({ ...STORY.completed, lastSeq: 999 });
+    const { code, stderr } = await ran;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('demo-w-1 is not Ready')]);
+    expect(gateway.asked('POST', `${ROOT}/upgrades`)[0]?.body).toEqual({ version: 'v1.35.4', waitForChecks: true });
+  });
+
+  it('with --wait-for-checks, --yes and --no-wait leaves it to the server to begin', async () => {
+    gateway.on('POST', `${ROOT}/upgrades`, { body: waiting });
+    shown = waiting;
+    const args = ['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--wait-for-checks', '--yes', '--no-wait'];
+    expect((await ask(args)).code).toBe(0);
+    const body = { version: 'v1.35.4', waitForChecks: true, approved: true };
+    expect(gateway.asked('POST', `${ROOT}/upgrades`)[0]?.body).toEqual(body);
+    expect(gateway.asked('POST', `${ONE}/approve`)).toEqual([]);
+  });
+
   it('draws a tree on a terminal', async () => {
     const io = fakeIo({ isLive: true });
     const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes'], io);

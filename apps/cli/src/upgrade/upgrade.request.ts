@@ -22,6 +22,7 @@ export interface UpgradeFlags {
   readonly onDrainTimeout?: string;
   readonly forceUntil?: string;
   readonly override?: readonly Assignment[];
+  readonly waitForChecks?: true;
 }
 
 /** `name=value`. */
@@ -96,6 +97,7 @@ export const upgradeFields = (flags: UpgradeFlags, strategy?: Fields): UpgradeFi
     pools: poolsOf(flags),
     controlPlane: flags.controlPlane === false ? false : undefined,
     strategy: strategyOf(strategy, flags),
+    waitForChecks: flags.waitForChecks,
     overrides: flags.override?.map(({ name, value }) => ({ rule: name, reason: value })),
   });
 };

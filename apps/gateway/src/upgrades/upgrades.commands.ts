@@ -39,7 +39,8 @@ const idOf = ({ commandId = randomUUID() }: Caller): UpgradeId =>
 export const upgradeOrderOf = (request: UpgradeRequest, caller: Caller): UpgradeOrder => {
   const { pools, controlPlane, overrides } = request;
   const strategy = toUpgradeStrategy(request);
-  const fact = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides };
+  const waits = request.waitForChecks ? { waitsForChecks: true as const } : {};
+  const fact = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides, ...waits };
   return { ...fact, upgradeId: idOf(caller), requestHash: sha256(canonicalJson(fact)) };
 };
 
@@ -60,7 +61,8 @@ export class UpgradeCommands {
   ): Promise<DecidedUpgrade> {
     const { request, dryRun } = asked;
     throwIfRefused(faultsOfUpgrade(request));
-    const order = upgradeOrderOf(request, caller);
+    // A dry run shows what holds now.
+    const order = upgradeOrderOf(dryRun ? { ...request, waitForChecks: false } : request, caller);
     const { upgradeId } = order;
     const { actor } = caller.identity;
     const decided = await this.decide(

@@ -121,12 +121,16 @@ const unknownPool = (cluster: ClusterMembership, { data }: RequestUpgrade): Refu
 };
 
 /** Why no upgrade may begin now (B1): something else is under way, or the cluster is not there to be upgraded. */
-const hindrance = (cluster: ClusterMembership, { namespace, cluster: name }: NamedCluster): Refusal | undefined => {
+const hindrance = (
+  cluster: ClusterMembership,
+  { namespace, cluster: name, waitsForChecks }: RequestUpgrade['data'],
+): Refusal | undefined => {
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
   const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, 'upgrade');
   if (paused !== undefined) return paused;
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'upgrade', phase: cluster.phase });
-  if (isGrowing(cluster.additions) || isShrinking(cluster))
+  // One that may wait does so, until nodes have come or left (B1).
+  if (waitsForChecks !== true && (isGrowing(cluster.additions) || isShrinking(cluster)))
     return refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' });
   return refuseBesideActions(cluster.actions, { namespace, cluster: name }, 'upgrade');
 };

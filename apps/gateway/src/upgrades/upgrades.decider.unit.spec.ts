@@ -83,6 +83,20 @@ describe('a request for an upgrade', () => {
       .then(upgradeRequested());
   });
 
+  it('is recorded while nodes are added or removed if it may wait for that, and refused beside another one', () => {
+    const waits = { waitsForChecks: true } as const;
+    for (const busy of [
+      { type: 'NodesRequested', data: { uid, requestId: 'r', workers: [] } } as unknown as Fact,
+      nodeFact('NodeRemovalRequested', 'demo-w-2'),
+    ])
+      given(...CREATE, busy)
+        .when(request(waits))
+        .then(upgradeRequested(waits as never));
+    given(...CREATE, upgradeRequested())
+      .when(request({ ...waits, ...otherId, requestHash: 'other' } as never))
+      .thenRefused('upgrade.open');
+  });
+
   it('is refused while another is open (B1), and may follow one that is over', () => {
     const other = request({ ...otherId, requestHash: 'other' } as never);
     for (const history of [planned, running, paused, halted])

@@ -11,7 +11,7 @@ import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { finding } from '../rules/finding.js';
 import { checkUpgrade, dryRunFor } from '../rollout/check.planner.js';
 import { viewOf, type RolloutContext } from '../rollout/rollout.context.js';
-import { isDeclared, isWaiting, LOOK_AGAIN_MS } from '../rollout/rollout.state.js';
+import { waitsForChecks, isWaiting, LOOK_AGAIN_MS } from '../rollout/rollout.state.js';
 import type { CheckUpgrade } from '../rollout/rollout.tasks.js';
 import { CHECK_SOURCES, CHECKS_BY_AGENTS } from '../tokens.js';
 import type { KubeadmDryRuns } from './kubeadm.dry-run.effects.js';
@@ -52,17 +52,17 @@ export class CheckEffects {
     const after = await task.record({ type: 'RecordCheck', data: { uid, upgradeId, now, ...outcome } });
     const upgrade = after.status === 'known' ? after.upgrade : null;
     const isLeft = upgrade?.id === upgradeId && upgrade.run === run && isWaiting(upgrade);
-    return isLeft ? task.requeueAfter(LOOK_AGAIN_MS, 'the declared upgrade waits for the same findings') : undefined;
+    return isLeft ? task.requeueAfter(LOOK_AGAIN_MS, 'the upgrade waits for the same findings') : undefined;
   }
 
-  /** A declared upgrade waits for an unreachable cluster, as it does for any other finding. */
+  /** An unreachable cluster is a finding like any other for an upgrade that waits. */
   private async check(task: RolloutContext<CheckUpgrade>): Promise<Check> {
     const view = viewOf(task);
     const own = await this.sources.releases.latest();
     try {
       return checkUpgrade(view, await this.factsWithDryRun(task, own), own);
     } catch (error) {
-      if (!isDeclared(view.upgrade) || !(error instanceof ExternalFailure) || task.signal.aborted) throw error;
+      if (!waitsForChecks(view.upgrade) || !(error instanceof ExternalFailure) || task.signal.aborted) throw error;
       const { operation, target, message } = error;
       return { outcome: 'rejected', findings: [finding('E6.unreachable', { operation, target }, { message })] };
     }

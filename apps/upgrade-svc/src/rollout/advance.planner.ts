@@ -29,7 +29,7 @@ import {
   hasEnded,
   hasFailed,
   isAway,
-  isDeclared,
+  waitsForChecks,
   isInFlight,
   isOpen,
   looksAgainAt,
@@ -516,7 +516,7 @@ const started = (view: RolloutView): readonly RolloutFact[] => {
   if (paused !== null) return resumeAsked ? [{ type: 'RolloutResumed', data: ids(view) }] : [];
   const operations = underWay(view.cluster);
   // Nodes were added or removed since the plan was made, or will be: it is made again.
-  if (operations.length > 0 && isDeclared(view.upgrade))
+  if (operations.length > 0 && waitsForChecks(view.upgrade))
     return [
       {
         type: 'UpgradeWaiting',

@@ -5,7 +5,7 @@ import { isChange } from './changes.planner.js';
 import type { RecordCheck, RecordFact, RolloutCommand, RolloutFact } from './rollout.commands.js';
 import { evolve } from './rollout.evolve.js';
 import { areSameFindings, mayPass } from '../rules/finding.js';
-import { ABSENT, isDeclared, type ClusterState, type Rollout, type Upgrade } from './rollout.state.js';
+import { ABSENT, waitsForChecks, type ClusterState, type Rollout, type Upgrade } from './rollout.state.js';
 
 /** Far more consequences than any plan has, so that a bug does not cause an endless loop. */
 const CONSEQUENCES_MAX = 1_000;
@@ -37,10 +37,10 @@ export const withConsequences = (
 
 const present = (state: Rollout, uid: string): state is ClusterState => state.status === 'known' && state.uid === uid;
 
-/** A declared upgrade waits for findings that may pass with time, and records only new ones. */
+/** An upgrade that is declared, or was asked to wait, waits for findings that may pass with time, and records only new ones. */
 const refused = (upgrade: Upgrade, uid: ClusterUid, findings: readonly Finding[]): readonly RolloutFact[] => {
   const data = { uid, upgradeId: upgrade.id, findings: [...findings] };
-  if (!isDeclared(upgrade) || !mayPass(findings)) return [{ type: 'UpgradeRejected', data }];
+  if (!waitsForChecks(upgrade) || !mayPass(findings)) return [{ type: 'UpgradeRejected', data }];
   if (upgrade.waits !== undefined && areSameFindings(upgrade.waits.findings, findings)) return nothing;
   return [{ type: 'UpgradeWaiting', data }];
 };

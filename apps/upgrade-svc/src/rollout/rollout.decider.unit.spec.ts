@@ -70,6 +70,64 @@ describe('snapshots of etcd in a rollout', () => {
   });
 });
 
+describe('an upgrade that was asked to wait for its checks', () => {
+  const waits = { waitsForChecks: true } as const;
+  const findingsOf = ({ log }: RolloutSimulation): readonly (readonly string[])[] =>
+    log.flatMap((event) => (event.type === 'UpgradeWaiting' ? [event.data.findings.map(({ rule }) => rule)] : []));
+
+  it('waits with the reason while a node is not Ready, is checked again every 15 s, and runs by itself [Cluster API 23]', () => {
+    const simulation = cluster();
+    simulation.happens(w(3), { ready: false });
+    simulation.say('request', asked(toNext, {}, waits));
+    simulation.after(100, () => simulation.happens(w(3), { ready: true }));
+    simulation.run();
+    expect(findingsOf(simulation)).toEqual([['B2']]);
+    expect(simulation.count('UpgradeRejected')).toBe(0);
+    const [began, planned] = ['UpgradeWaiting', 'UpgradePlanned'].map((type) =>
+      Date.parse(simulation.log.find((event) => event.type === type)?.meta.time ?? ''),
+    );
+    expect(planned! - began!).toBeGreaterThan(90_000);
+    expect(planned! - began!).toBeLessThan(100_000 + 16_000);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('waits for a machine that is being deleted, and for its approval afterwards', () => {
+    const simulation = cluster();
+    simulation.say('request', request('NodeRemovalRequested', { node: w(3), reason: '' }));
+    simulation.say('request', asked(toNext, {}, { ...waits, mode: 'ask' }));
+    simulation.after(60, () =>
+      simulation.say('request', request('NodeRemovalCancelled', { node: w(3), pool: 'workers' })),
+    );
+    simulation.run();
+    expect(findingsOf(simulation)).toEqual([['B1']]);
+    expect([simulation.count('UpgradePlanned'), simulation.count('RolloutStarted')]).toEqual([1, 0]);
+  });
+
+  it('is rejected by what only another request can cure, and without it by what might pass', () => {
+    const older = cluster();
+    older.say('request', asked(toVersion('v1.32.0'), {}, waits));
+    older.run();
+    expect([older.count('UpgradeWaiting'), older.count('UpgradeRejected')]).toEqual([0, 1]);
+    const impatient = cluster();
+    impatient.happens(w(3), { ready: false });
+    impatient.say('request', asked(toNext));
+    impatient.run();
+    expect([impatient.count('UpgradeWaiting'), impatient.count('UpgradeRejected')]).toEqual([0, 1]);
+  });
+
+  it('gives way to a version that is declared while it waits', () => {
+    const simulation = cluster();
+    const other = 'u-second02' as UpgradeId;
+    simulation.happens(w(3), { ready: false });
+    simulation.say('request', asked(toNext, {}, waits));
+    simulation.after(40, () => simulation.say('request', asked(toNext, {}, { upgradeId: other, declared: true })));
+    simulation.after(80, () => simulation.happens(w(3), { ready: true }));
+    simulation.run();
+    expect(data(simulation, 'RolloutAborted')).toMatchObject({ upgradeId: UPGRADE, supersededBy: other });
+    expect(data(simulation, 'RolloutCompleted')).toMatchObject({ upgradeId: other });
+  });
+});
+
 describe('a version declared in a manifest', () => {
   const declares = (upgradeId = UPGRADE, version = 'v1.34.4'): Fact =>
     asked(toVersion(version), {}, { upgradeId, declared: true });

@@ -4,7 +4,7 @@ import { wakeAt } from './advance.planner.js';
 import type { RolloutCommand, RolloutFact } from './rollout.commands.js';
 import { rollout, withConsequences } from './rollout.decider.js';
 import { tasks } from './rollout.planner.js';
-import { isDeclared, type ClusterState, type Rollout } from './rollout.state.js';
+import { waitsForChecks, type ClusterState, type Rollout } from './rollout.state.js';
 import { keyOf, type AnyRolloutTask, type RolloutTask, type RolloutTaskType } from './rollout.tasks.js';
 
 const REASONS: Readonly<Record<RolloutTaskType, string>> = {
@@ -24,13 +24,13 @@ const REASONS: Readonly<Record<RolloutTaskType, string>> = {
   ReleaseNode: 'the node is done, has failed or is no longer to change',
 };
 
-/** A check that failed permanently yields no plan, and its cause is the reason. A declared upgrade is checked again. */
+/** A check that failed permanently yields no plan, and its cause is the reason. An upgrade that waits is checked again. */
 const checkFailed = ({ uid, upgrade }: ClusterState, { cause, nextAttemptAt }: TaskFailure): readonly RolloutFact[] => {
   if (upgrade === null || nextAttemptAt !== null) return [];
   const { operation, target, message } = cause;
   const words = message === '' ? `${operation} of ${target} failed without a reason` : message;
   const unreachable = finding('E6.unreachable', { operation, target }, { message: words });
-  const type = isDeclared(upgrade) ? 'UpgradeWaiting' : 'UpgradeRejected';
+  const type = waitsForChecks(upgrade) ? 'UpgradeWaiting' : 'UpgradeRejected';
   return [{ type, data: { uid, upgradeId: upgrade.id, findings: [unreachable] } }];
 };
 

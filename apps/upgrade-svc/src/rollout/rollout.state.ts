@@ -345,13 +345,14 @@ export const isReplacing = (upgrade: Upgrade): boolean =>
 export const isOverridden = ({ overridden }: Upgrade, rule: UpgradeRule): boolean =>
   UPGRADE_RULES[rule].overridable && overridden.includes(rule);
 
-/** Declared by a manifest: only an operator or another declaration ends its wait. */
-export const isDeclared = ({ request }: Pick<Upgrade, 'request'>): boolean => request.declared === true;
+/** Findings that may pass with time do not end it: it is declared, or its author asked for that. */
+export const waitsForChecks = ({ request }: Pick<Upgrade, 'request'>): boolean =>
+  request.declared === true || request.waitsForChecks === true;
 
 /** It has not started, and repairs and other declarations take precedence. */
 export const isWaiting = ({ status, waits }: Upgrade): boolean => status === 'checking' && waits !== undefined;
 
-/** Interval at which a declared upgrade that waits is checked again. */
+/** Interval at which an upgrade that waits is checked again. */
 export const LOOK_AGAIN_MS = 15_000;
 
 /** When a waiting upgrade is checked again after an event of its cluster; null: it does not wait. */

@@ -65,6 +65,10 @@ export const upgradeRequestEvents = {
         .literal(true)
         .optional()
         .describe('A manifest declares its version: it waits for what time can cure; absent: it is rejected'),
+      waitsForChecks: z
+        .literal(true)
+        .optional()
+        .describe('Its author asked that it waits, too; absent: what time can cure rejects it'),
     }),
   ),
   UpgradeApproved: request(
@@ -120,7 +124,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, findings: z.array(Finding).min(1) }),
   ),
   UpgradeWaiting: fact(
-    'The declared upgrade waits until these findings hold no longer; nothing was touched.',
+    'The upgrade is declared, or was asked to wait: it waits until these findings hold no longer; nothing was touched.',
     z.strictObject({ uid, upgradeId, findings: z.array(Finding).min(1) }),
   ),
   UpgradePlanned: fact(
