@@ -16,7 +16,8 @@ const EVERYWHERE = new Set(
 const GUARDED_OTHERWISE = ['libs/nspawn/src/local.int.spec.ts'];
 
 /** `this.on('host', 'nft', ...)` runs a program in a network namespace. */
-const RUNS = /(?:(?<![.\w])(?:spawn|spawnSync|execFile|execFileSync|check)\(\s*|this\.on\('[a-z]+',\s*)'([a-z][a-z0-9.-]*)'/g;
+const RUNS =
+  /(?:(?<![.\w])(?:spawn|spawnSync|execFile|execFileSync|check)\(\s*|this\.on\('[a-z]+',\s*)'([a-z][a-z0-9.-]*)'/g;
 const GUARDS = /\b(?:itWith|describeWith|itInNetwork|describeInNetwork)\(([^)]*)\)/g;
 
 /** What a spec imports to test with: fixtures and worlds, with what those import in turn. */

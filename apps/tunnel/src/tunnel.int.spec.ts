@@ -3,7 +3,7 @@ import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testin
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { describeWith } from '@fairlead/testing/programs';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { Kvm, type KV } from '@nats-io/kv';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,11 @@ interface Key {
 }
 
 /** A real nats-server, the tunnel's own code, OpenSSH as the client, and a TLS server behind it that answers with its name. */
-describeWith('ssh', 'ssh-keygen', 'openssl')('a tunnel', () => {
+describeWith(
+  'ssh',
+  'ssh-keygen',
+  'openssl',
+)('a tunnel', () => {
   let environment: TestEnvironment;
   let folder: string;
   let reserved: KV;

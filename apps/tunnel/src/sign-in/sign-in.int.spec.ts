@@ -6,7 +6,7 @@ import { startTestIdentity } from '@fairlead/lab/testing/identity';
 import { askOver, realmIssuer, signInAt, type Received, type TestIssuer } from '@fairlead/lab/testing/issuer';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { describeWith } from '@fairlead/testing/programs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Kvm, type KV } from '@nats-io/kv';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -24,7 +24,7 @@ import {
 } from '@fairlead/contracts';
 import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
-import { controlPlaneCountFaults } from '../rules/control-plane.rules.js';
+import { controlPlaneCountFaults } from './control-plane.rules.js';
 import { versionPath } from '../version.path.js';
 import { changedFields } from './manifest.diff.js';
 import { victimsOf, type PoolMember, type Victim } from './victims.js';

@@ -17,7 +17,7 @@ import {
   versionRanges,
 } from '@fairlead/contracts';
 import { offeredReleases, type OwnReleases } from '../releases.fold.js';
-import { controlPlaneCountFaults } from './control-plane.rules.js';
+import { controlPlaneCountFaults } from '../manifest/control-plane.rules.js';
 import { isHost, isPath } from './nfs.js';
 import {
   maskBits,

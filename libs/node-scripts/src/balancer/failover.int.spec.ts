@@ -71,7 +71,11 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
     ],
   });
 
-describeInNetwork('ip', 'haproxy', 'keepalived')('a virtual address that two nodes may hold', () => {
+describeInNetwork(
+  'ip',
+  'haproxy',
+  'keepalived',
+)('a virtual address that two nodes may hold', () => {
   let machines: Machines;
   let folder = '';
   const haproxy = new Map<Holder, ChildProcess>();
