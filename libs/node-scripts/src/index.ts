@@ -33,7 +33,7 @@ export type {
   KubeadmJoinResult,
   KubeadmJoinWorkerInput,
 } from './steps/kubeadm-join.script.js';
-export { DEVICES } from './steps/kubeadm-reset.script.js';
+export { DEVICES } from './steps/pod.devices.js';
 export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-reset.script.js';
 export {
   type CheckPortsInput,

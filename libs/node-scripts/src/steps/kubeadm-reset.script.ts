@@ -16,6 +16,7 @@ import { script, type HostScript } from '../shell/script.js';
 import { restoreHost, unloadModules } from './host-before.parts.js';
 import { BASELINE, wipe as wiping, wiped, type Wipe } from './host-wipe.parts.js';
 import { emptyFolder } from './kubeadm.parts.js';
+import { DEVICES } from './pod.devices.js';
 
 export interface KubeadmResetInput {
   /** Also removes the agent and its configuration. */
@@ -37,10 +38,6 @@ export interface KubeadmResetResult {
   /** What could not be removed, one sentence each; empty: the host is as if it had never been a node. */
   readonly left: readonly string[];
 }
-
-/** Interfaces created by Kubernetes and the supported network plugins. */
-export const DEVICES =
-  '^(cni0|flannel([.]|-v6[.])[0-9]+|kube-ipvs0|kube-bridge|nodelocaldns|kilo0|cali[0-9a-f]+|vxlan([.]|-v6[.])calico|wireguard([.]|-v6[.])cali|cilium_.*|lxc[0-9a-f]+|lxc_health)$';
 
 /** Chains, sets and tables of kube-proxy and of those plugins; no other rules are touched. */
 export const RULES = 'KUBE-|CNI-|FLANNEL-|cali[-:]|CILIUM_|KILO-';

@@ -3,7 +3,8 @@ import * as z from 'zod';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 import { BASELINE, BASELINE_JSON } from './host-wipe.parts.js';
-import { DEVICES, PORTS, RULES, TABLES } from './kubeadm-reset.script.js';
+import { PORTS, RULES, TABLES } from './kubeadm-reset.script.js';
+import { DEVICES } from './pod.devices.js';
 
 export interface LookInput {
   /** Addresses that may already be in use in the host's network; absent: none is probed. */
