@@ -69,6 +69,7 @@ describe('the programs', () => {
     expect(await domainOf(program('apps/cli/src/main.ts'))).toEqual([
       'attempts.ts',
       'manifest/cluster.template.resolve.ts',
+      'manifest/control-plane.rules.ts',
       'manifest/manifest.diff.ts',
       'manifest/manifest.plan.ts',
       'releases.fold.ts',

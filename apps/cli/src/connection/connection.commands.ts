@@ -46,6 +46,7 @@ interface GetSecretOptions {
 const addGetSecret = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get-secret <connection>',
+    shared: 'installation',
     summary: 'Print what a connection signs in with',
     description:
       'Print the credential of a connection, for a place that lost it. It needs the role admin in all namespaces, and the history records who read it.',

@@ -15,7 +15,7 @@ export const CONNECTION_REFUSALS = {
   'connection.no-credential': definition(
     404,
     "The connection '{connection}' has no credential",
-    'Give one with "fairlead connection set --secret-file".',
+    'Give one with "fairlead connection register {connection} --secret-file <file>".',
   ),
   'connection.name-invalid': definition(
     400,
