@@ -40,6 +40,8 @@ export interface PlanInput {
   /** As in the manifest; absent: the manifest has none. */
   readonly addons?: readonly AddonStanding[];
   readonly underWay: UnderWay;
+  /** That of the cluster's addons; absent: it is that of the API servers. */
+  readonly version?: string;
   /** The https://host:port that serves every API server; null: there is a single API server. */
   readonly endpoint: string | null;
   /** Releases added by the installation, in addition to the built-in ones. */

@@ -137,12 +137,22 @@ const addons = ({ to }: Step): Draft => ({
   reason: 'addons fit the new version before any worker is upgraded (C9)',
 });
 
+/** An upgrade that ended after its last control plane left the addons, and new machines, at the version before. */
+const areAddonsLeft = ({ request, facts, version }: PlanInput, { to }: Step): boolean =>
+  request.controlPlane &&
+  to !== null &&
+  version !== undefined &&
+  version !== to &&
+  asVersion(oldestApiServer(versionsIn(facts)) ?? '0.0.0') === to;
+
 const controlPlaneStep = (input: PlanInput, before: Progress, step: Step, staged: readonly Draft[]): Progress => {
   const batches = controlPlaneBatches(input, before.controlPlanes, step, before.leader);
-  if (batches.length === 0) return before;
+  const isDone = batches.length === 0;
+  if (isDone && !areAddonsLeft(input, step)) return before;
   const others = step.to === null ? [] : addonWorkers(input);
   const staging = withStage(input, before.plan, [...batches.flat(), ...staged], others);
-  const plan = withBatches(input, staging, [[SNAPSHOT], ...batches, [addons(step)]]);
+  const plan = withBatches(input, staging, [...(isDone ? [] : [[SNAPSHOT]]), ...batches, [addons(step)]]);
+  if (isDone) return { ...before, plan };
   const names = before.controlPlanes.map(({ facts }) => ({ name: facts.name, done: true }));
   const leader = before.leader === null ? null : (c2NextLeader(before.leader, before.leader, names) ?? before.leader);
   return { ...before, plan, leader, controlPlanes: before.controlPlanes.map((node) => afterStep(input, node, step)) };

@@ -82,6 +82,13 @@ describe('a plan', () => {
       `worker ${w(3)} node 1.34.4`,
     ]));
 
+  it('upgrades the addons that an upgrade left behind when it was aborted after its last control plane', () => {
+    const done = inputOf(modelOf(3, 2, '1.34.4'), to('v1.34.4'));
+    expect(steps(planned({ ...done, version: 'v1.33.13' }))).toEqual(['addons']);
+    const behind = { ...done, version: 'v1.33.13', request: { ...done.request, controlPlane: false } };
+    expect(planUpgrade(behind)).not.toMatchObject({ plan: { operations: [{ kind: 'addons' }] } });
+  });
+
   it('matches the contract, with a reason and a duration for each operation', () => {
     expect(() => UpgradePlan.parse(plan)).not.toThrow();
     for (const { reason, predictedSeconds } of plan.operations) {

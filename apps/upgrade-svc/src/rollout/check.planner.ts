@@ -26,6 +26,7 @@ const inputOf = (
     ...(cluster.replaced === undefined ? {} : { replaced: cluster.replaced }),
     addons: Object.values(cluster.addons ?? {}),
     underWay: { operations: underWay(cluster), clusterReady: cluster.life === 'ready' },
+    version: cluster.version,
     endpoint: cluster.endpoint,
     own,
     durations: cluster.durations,
