@@ -183,7 +183,7 @@ export const deleteCluster = async (
   const what = `The cluster ${name} of namespace ${namespace} will be deleted with its machines, everything on them, and its volumes, except those with the reclaim policy Retain`;
   await confirm(session.io, { what, typed: name }, options);
   const { seq } = await session.api.delete('/ns/{namespace}/clusters/{cluster}', at);
-  const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
+  const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}`, goal: 'deleted' }, options);
   const words = followed === undefined ? 'is being deleted' : 'is deleted; only its history is kept';
   return { data: { name, deleted: followed !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };
 };

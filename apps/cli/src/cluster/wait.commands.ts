@@ -45,7 +45,7 @@ const wait = async (session: Session, at: ClusterAt, { for: of, timeout }: WaitF
   session.waitsForServer();
   const stopped = {
     what: `what is done with ${at.cluster}`,
-    help: `Wait again with "${commandAt('cluster wait', at)}", or watch it with "${commandAt('cluster describe', at, '--watch')}".`,
+    help: `Wait again with "${commandAt('cluster wait', at, ...goalOption(of))}", or watch it with "${commandAt('cluster describe', at, '--watch')}".`,
   };
   const ended = await watchCluster(api, io, at, {
     until: (described) => isReached(of, described) || isHopeless(of, described),
@@ -58,6 +58,8 @@ const wait = async (session: Session, at: ClusterAt, { for: of, timeout }: WaitF
   if (!isReached(of, ended.view)) throw hopeless(at, of, ended.view);
   return ended.view.cluster === null ? deletedAnswer(at) : withDocument(session, ended.view.cluster);
 };
+
+const goalOption = (of: Goal): readonly string[] => (of.kind === 'ready' ? [] : ['--for', goalWords(of)]);
 
 const deletedAnswer = ({ cluster: name }: ClusterAt): CommandOutput => ({
   data: { name, deleted: true },

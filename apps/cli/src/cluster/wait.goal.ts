@@ -39,8 +39,14 @@ export const goalWords = (of: Goal): string => {
   }
 };
 
-const hasCondition = ({ cluster }: Described, of: { readonly type: string; readonly status: string }): boolean =>
-  cluster?.conditions.some(({ type, status }) => type === of.type && status === of.status) === true;
+/** Without hooks, nothing is blocked, and the cluster does not have the condition. */
+const ABSENT_IS_FALSE: readonly string[] = ['HookBlocked'];
+
+const hasCondition = ({ cluster }: Described, of: { readonly type: string; readonly status: string }): boolean => {
+  const stated = cluster?.conditions.find(({ type }) => type === of.type)?.status;
+  const isAbsent = cluster !== null && stated === undefined && ABSENT_IS_FALSE.includes(of.type);
+  return (isAbsent ? 'False' : stated) === of.status;
+};
 
 export const isReached = (of: Goal, described: Described): boolean => {
   const { cluster } = described;

@@ -43,6 +43,11 @@ describe('cluster wait', () => {
     expect(stderr).toContain('demo  Shared resources: done');
   });
 
+  it('for HookBlocked=False ends at once where no hook is declared', async () => {
+    reach('ready');
+    expect((await ask(['cluster', 'wait', 'demo', '--for', 'HookBlocked=False'])).code).toBe(0);
+  });
+
   it('exits at once if the goal is already reached', async () => {
     reach('ready');
     expect((await ask(['cluster', 'wait', 'demo'])).code).toBe(0);
@@ -104,6 +109,8 @@ describe('cluster wait', () => {
     const { code, stderr } = await ask(['cluster', 'wait', 'demo', '--timeout', '200ms']);
     expect(code).toBe(8);
     expect(stderr).toContain('Wait again with "fairlead cluster wait demo"');
+    const other = await ask(['cluster', 'wait', 'demo', '--for', 'nodesready=false', '--timeout', '200ms']);
+    expect(other.stderr).toContain('Wait again with "fairlead cluster wait demo --for NodesReady=False"');
   });
 });
 

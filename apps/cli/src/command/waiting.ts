@@ -31,14 +31,15 @@ export const addWaitsByDefault = (command: Command, until: string): Command =>
 export const waitFor = async (
   session: Session,
   at: ClusterAt,
-  request: { readonly seq: number; readonly what: string },
+  { seq, what, goal }: { readonly seq: number; readonly what: string; readonly goal?: 'deleted' },
   { wait, timeout }: WaitOptions,
 ): Promise<Followed | undefined> => {
   if (wait !== true) return undefined;
   return followOperation(session.api, session.io, at, {
-    requestSeq: request.seq,
+    requestSeq: seq,
     timeoutMs: timeout,
-    what: request.what,
+    what,
+    ...(goal === undefined ? {} : { goal }),
   });
 };
 

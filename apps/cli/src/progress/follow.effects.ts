@@ -17,6 +17,8 @@ export interface FollowOptions {
   readonly timeoutMs?: number | undefined;
   /** The work that continues on the server if watching ends early, for the message. */
   readonly what: string;
+  /** What `cluster wait` waits for afterwards; absent: that it is Ready. */
+  readonly goal?: 'deleted';
 }
 
 export interface Followed {
@@ -88,7 +90,7 @@ const follow = (
  * waits for the end of the cleanup too.
  */
 export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
-  const stopped = { what: options.what, help: comeBack(at) };
+  const stopped = { what: options.what, help: comeBack(at, options.goal) };
   try {
     return await untilOver(api, io, at, options);
   } catch (error) {
@@ -106,7 +108,7 @@ const untilOver = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions
   const version = cluster?.k8sVersion ?? '';
   const pick = (operations: readonly OperationView[]) => requestedAt(operations, requestSeq);
   const ended = await follow(api, io, at, { from: requestSeq, version, timeoutMs, pick });
-  if (ended.end !== 'reached') throw stoppedWatching(ended.end, { what, help: comeBack(at) }, timeoutMs);
+  if (ended.end !== 'reached') throw stoppedWatching(ended.end, { what, help: comeBack(at, options.goal) }, timeoutMs);
   const operation = ended.view?.operation;
   if (operation === undefined) throw new Error('the operation that was followed has ended, and there is none');
   if (!hasFailed(operation)) return { operation, seq: ended.seq };

@@ -9,8 +9,10 @@ export const commandAt = (command: string, { namespace, cluster }: ClusterAt, ..
   ['fairlead', command, cluster, ...options, ...(namespace === DEFAULT_NAMESPACE ? [] : ['-n', namespace])].join(' ');
 
 /** How to watch the cluster again, from any terminal. */
-export const comeBack = (at: ClusterAt): string =>
-  `Come back with "${commandAt('cluster describe', at, '--watch')}", or wait for the end with "${commandAt('cluster wait', at)}".`;
+export const comeBack = (at: ClusterAt, goal?: 'deleted'): string => {
+  const again = commandAt('cluster wait', at, ...(goal === undefined ? [] : ['--for', goal]));
+  return `Come back with "${commandAt('cluster describe', at, '--watch')}", or wait for the end with "${again}".`;
+};
 
 interface Stopped {
   /** The work that continues on the server: `the creation of demo`. */
