@@ -26,7 +26,7 @@ export const addWait = (parent: Command, io: Io): void => {
     examples: [
       ['fairlead cluster wait demo', 'Wait until demo is Ready, and nothing is in progress'],
       ['fairlead cluster wait demo --for deleted --timeout 10m', 'Wait for the end of its deletion'],
-      ['fairlead cluster wait demo --for NodesReady', 'Wait for a condition; "describe --objects" lists them'],
+      ['fairlead cluster wait demo --for NodesReady', 'Wait for a condition; "describe --objects --all" lists them'],
       ['fairlead cluster wait demo --for HookBlocked=False', 'Wait until no hook holds it'],
     ],
   })
