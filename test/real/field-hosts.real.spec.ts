@@ -238,7 +238,8 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
       );
       for (const [what, text] of [
         ['the API', everything],
-        ['the log of Fairlead', JSON.stringify(events)],
+        // An agent reports every address of its host. Nothing else may name the other interface.
+        ['the log of Fairlead', JSON.stringify(events.filter(({ type }) => type !== 'NodeAddressesReported'))],
       ] as const)
         for (const foreign of [NAT_ADDRESS, '10.0.2.2', SECOND])
           expect([what, text.includes(foreign)]).toEqual([what, false]);
