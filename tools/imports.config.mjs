@@ -173,6 +173,7 @@ const APPS = {
   'infra-svc': [
     'adapters',
     'watch',
+    'power',
     'ssh-keys',
     'machines',
     'connections',

@@ -28,6 +28,7 @@ import { parseBody } from '../../apps/gateway/src/http/validation.pipe.js';
 import { isAnswerTo, titleIn } from '../../apps/infra-svc/src/adapters/aws/aws.exchange.js';
 import { sentenceOf } from '../../apps/infra-svc/src/adapters/aws/aws.verdicts.js';
 import { wordsIn } from '../../apps/infra-svc/src/adapters/openstack/openstack.session.js';
+import { wordsIn as wordsOfController } from '../../apps/infra-svc/src/adapters/power/redfish.controller.js';
 import { KubeconfigMemory } from '../../apps/node-agent/src/adapters/kubernetes/kubeconfig.js';
 import { kubeletSettingsIn } from '../../apps/node-agent/src/software/kubelet.settings.js';
 import { readStatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
@@ -92,6 +93,13 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: { ...WORST_JSON, tags: (length) => '<title>a'.repeat(length / 8) },
     lengthMax: 16 * MIB,
     feed: wordsIn,
+  },
+  {
+    file: 'apps/infra-svc/src/adapters/power/redfish.controller.ts',
+    what: 'a refusal of a management controller',
+    shapes: WORST_JSON,
+    lengthMax: MIB,
+    feed: wordsOfController,
   },
   {
     file: 'apps/infra-svc/src/adapters/aws/aws.exchange.ts',

@@ -59,6 +59,7 @@ import { ConnectionCommands } from './connections/connections.commands.js';
 import { RegistrationChecks } from './connections/registration.checks.js';
 import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
 import { OrphansHttp } from './connections/orphans.http.js';
+import { HostPowerHttp } from './connections/host.power.http.js';
 import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
 import { HooksHttp } from './hooks/hooks.http.js';
@@ -162,6 +163,7 @@ const CONTROLLERS: Type<unknown>[] = [
   RealmsHttp,
   ConnectionsHttp,
   OrphansHttp,
+  HostPowerHttp,
   SpecsHttp,
   ApplicationsHttp,
   DurationsHttp,

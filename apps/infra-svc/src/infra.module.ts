@@ -49,6 +49,7 @@ import { AnswerDeadline } from './machines/answer.deadline.effects.js';
 import { CreationEffects } from './machines/creation.effects.js';
 import { DeletionEffects } from './machines/deletion.effects.js';
 import { Placement } from './machines/placement.effects.js';
+import { PowerEffects, PowerLog, type OfHostPower } from './power/power.effects.js';
 import type { ProviderKinds } from './providers/provider.ports.js';
 import { CurrentKeys } from './resources/current.keys.effects.js';
 import { PublicationEffects } from './publication/publication.effects.js';
@@ -116,8 +117,10 @@ const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
 /** Checks of realms and synchronizations have already recorded their failures. */
 const failuresOf =
-  (connections: ConnectionFailures, orphans: OrphansLog): RecordFollowUpFailure =>
+  (connections: ConnectionFailures, orphans: OrphansLog, power: PowerLog): RecordFollowUpFailure =>
   async ({ type, data }, cause, failure) => {
+    if (type === 'ControlHostPower' && failure.nextAttemptAt === null)
+      await power.failed(data as OfHostPower, failure.cause, cause);
     const { connection, id } = data as OfOrphan;
     if (type === 'DeleteOrphan') await orphans.keep({ connection, id }, failure.cause.message, cause);
     if (type === 'VerifyConnection' || type === 'AcceptHost') await connections.record(connection, cause, failure);
@@ -156,7 +159,7 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.TENANCY, useClass: LogTenancy },
   { provide: tokens.OFFERS, useClass: ProviderOffers },
   { provide: tokens.SHARED_RESOURCES, useClass: ConnectionResources },
-  { provide: FOLLOW_UP_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphansLog] },
+  { provide: FOLLOW_UP_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphansLog, PowerLog] },
   ResourcesQueries,
   ResourcesLog,
   SealedKeys,
@@ -173,6 +176,7 @@ const providersOf = (settings: Settings): Provider[] => [
   WatchQueries,
   PlannedMachines,
   OrphansLog,
+  PowerLog,
   FindingsLog,
   ProviderListing,
   ConnectionAnswers,
@@ -205,6 +209,7 @@ export const infraModule = (settings: Settings): Type<unknown> => {
       CatalogueEffects,
       IdentityEffects,
       PublicationEffects,
+      PowerEffects,
     ],
     providers: providersOf(settings),
   })

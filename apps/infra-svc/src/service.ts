@@ -9,6 +9,7 @@ import { clustersProjection, machinesProjection } from './machines/machines.proj
 import { machinesReconciler } from './machines/machines.reconciler.js';
 import { InfraTables1763700000000 } from './migrations/1763700000000-infra.tables.js';
 import { DropNamespaces1764300000000 } from './migrations/1764300000000-drop.namespaces.js';
+import { powerReconciler } from './power/power.reconciler.js';
 import { publicationReconciler } from './publication/publication.reconciler.js';
 import { realmsReconciler } from './realms/realms.reconciler.js';
 import { resourcesProjection } from './resources/resources.projection.js';
@@ -27,6 +28,7 @@ export const infraService = (settings: Settings): ServiceDefinition =>
       machinesReconciler,
       identityReconciler,
       publicationReconciler,
+      powerReconciler,
       sshKeysReconciler,
       connectionsReconciler,
       orphansReconciler,

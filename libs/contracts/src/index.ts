@@ -39,6 +39,7 @@ export * from './hook.points.js';
 export * from './addon.secrets.js';
 export * from './known.applications.js';
 export * from './hook.secrets.js';
+export * from './host-power.js';
 export * from './hosts.js';
 export * from './ids.js';
 export * from './joins/bootstrap.data.js';

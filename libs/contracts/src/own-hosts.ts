@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { HostPower } from './host-power.js';
 import { HostProfile } from './hosts.js';
 import { NodeName, SecretRef } from './ids.js';
 import { limitedRecord } from './limited.record.js';
@@ -123,6 +124,7 @@ export const OwnHost = z.strictObject({
     .optional()
     .describe(`A machine size of its own, beside ${ANY_HOST}`),
   keyRef: keyRef.optional(),
+  power: HostPower.optional().describe('How its power is controlled; absent: by hand'),
 });
 export type OwnHost = z.output<typeof OwnHost>;
 

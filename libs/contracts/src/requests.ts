@@ -26,6 +26,7 @@ import { HostId } from './joins/join.tokens.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { limitedRecord } from './limited.record.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
+import { PowerAction } from './host-power.js';
 import { HostKey } from './own-hosts.js';
 import { Quota, QuotaChange } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
@@ -460,6 +461,13 @@ export const HostAcceptance = z
   .strictObject({ host: NodeName.describe('Its name in the inventory') })
   .meta({ id: 'HostAcceptance' });
 export type HostAcceptance = z.infer<typeof HostAcceptance>;
+export const HostPowerPath = z.object({ connection: ConnectionName, host: NodeName });
+export type HostPowerPath = z.infer<typeof HostPowerPath>;
+/** Switches the power of an inventory host, or asks for it. */
+export const HostPowerRequest = z
+  .strictObject({ action: PowerAction.describe('cycle: off, then on; status: only asks') })
+  .meta({ id: 'HostPowerRequest' });
+export type HostPowerRequest = z.infer<typeof HostPowerRequest>;
 /** A machine that no cluster planned, by the provider's id. */
 export const OrphanPath = z.object({ connection: ConnectionName, orphan: z.string().min(1).max(PROVIDER_ID_MAX) });
 export type OrphanPath = z.infer<typeof OrphanPath>;

@@ -6,7 +6,7 @@ import { BEGUN_BY, causeBegunBy } from './score.js';
 /** They name a node, and nothing of its time is spent otherwise from then on. */
 const BESIDE = new Set<string>(
   `OrphanVmRemovalRequested OrphanVmFound OrphanVmAdopted HookSkipped NodeRemovalCancellationRequested UpdatesDisabledSet
-   SshKeyRotationProgressed SshKeyRotated AuthorizedKeyAdded AuthorizedKeyRemoved HostReturned HostWithheld VmAddressChanged
+   SshKeyRotationProgressed SshKeyRotated AuthorizedKeyAdded AuthorizedKeyRemoved HostReturned HostWithheld VmAddressChanged VmPowerManaged
    AgentCredentialIssued AgentUpdated AgentTakenOver ApiBalanced JoinTokenRenewed KubeconfigRefreshed AuthenticationConfigured TunnelStarted
    NodeLabelsSet DesiredVersionsSet DesiredNetworkSet NodeNetworkApplied NodeInitialized NodeDiverged VersionChanged
    EtcdSnapshotPlaced EtcdSnapshotRemoved EtcdSnapshotVerified EtcdSnapshotTaken EtcdRestoreStarted EtcdLeaderMoved

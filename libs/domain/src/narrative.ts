@@ -224,6 +224,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ApiAddressTaken: ({ namespace, cluster, address }) => `${address} is the API address of ${namespace}/${cluster}`,
   ApiAddressReturned: ({ address }) => `the API address ${address} is free`,
   StockClosed: ({ connection, uid }) => `${uid} can no longer allocate hosts from ${connection}`,
+  HostPowerRequested: ({ name, host, action }) => `power ${action} of host ${host} of ${name} was requested`,
   OrphanVmRemovalRequested: ({ name, id }) => `the deletion of the orphaned machine ${id} of ${name} was requested`,
   ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
   ClusterRequested: ({ spec }) =>
@@ -379,6 +380,15 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   EtcdDegraded: ({ problems }) => `etcd is degraded: ${problems.map(({ message }) => message).join('; ')}`,
   EtcdRecovered: () => 'etcd is healthy again',
   AddonRecovered: ({ addon }) => `the addon ${addon} runs again`,
+  HostPowerAnswered: ({ connection, host, power }) => `the power of host ${host} of ${connection} is ${power}`,
+  HostPowerFailed: ({ cause }) => sentenceOf(cause),
+  VmPowerManaged: ({ node, managed }) =>
+    managed
+      ? `the power of machine ${node} can be switched`
+      : `the inventory does not say any more how the power of machine ${node} is switched`,
+  PowerCycleRequested: ({ node }) => `the power of ${node} will be switched off and on`,
+  VmPowerCycled: ({ node }) => `the power of machine ${node} was switched off and on`,
+  VmPowerCycleFailed: ({ cause }) => sentenceOf(cause),
   OrphanVmFound: ({ connection, id, name }) =>
     `${connection} lists machine ${name} (${id}), which belongs to no cluster`,
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,
@@ -623,8 +633,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     ].join('; '),
   RolloutCompleted: ({ upgraded, tookMs }) =>
     `the rollout is complete: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
-  RemediationRequested: ({ node, action, attempt, reason }) =>
-    `${node} is ${conditionSentence(reason.condition, reason.since, reason.nodeCondition)} and will be ${action === 'reboot' ? 'rebooted' : 'replaced'} (attempt ${attempt}; ${countSentence(reason)})`,
+  RemediationRequested: ({ node, action, means, attempt, reason }) =>
+    `${node} is ${conditionSentence(reason.condition, reason.since, reason.nodeCondition)} and will be ${means === 'power' ? 'power-cycled' : action === 'reboot' ? 'rebooted' : 'replaced'} (attempt ${attempt}; ${countSentence(reason)})`,
   RemediationSucceeded: ({ node, action, replacement, tookMs }) =>
     action === 'reboot'
       ? `${node} is healthy again after ${seconds(tookMs)}`

@@ -1,5 +1,5 @@
 export { fingerprintOf } from './ssh/host.key.js';
-export { isKeyRefused } from './ssh/ssh.connection.js';
+export { isKeyRefused, isOfJumpHost } from './ssh/ssh.connection.js';
 export { NodeSshShell, type PoolLimits } from './ssh/node-ssh.shell.js';
 export type {
   HostAddress,

@@ -12,10 +12,18 @@ type Key = Hosts[number]['hostKey'] | undefined;
 
 const keyText = (key: Key): string => (key ? `${key.fingerprint} (${key.source})` : 'none known yet');
 
+const powerLines = ({ power }: Hosts[number]): readonly string[] => {
+  if (power === undefined) return [];
+  const { protocol, last } = power;
+  const answer = last === null ? '' : `, ${last.power ?? last.problem} (${last.action}, ${last.time})`;
+  return [`    power: ${protocol}${answer}`];
+};
+
 const hostLines = (name: string, hosts: Hosts): readonly string[] =>
   hosts.flatMap((host) => [
     `  ${host.name} ${host.address}: ${host.state}${host.cluster === '' ? '' : `, ${host.cluster}`}`,
     `    host key: ${keyText(host.hostKey)}`,
+    ...powerLines(host),
     ...(host.lastNamespace === '' ? [] : [`    used last by namespace ${host.lastNamespace}`]),
     ...(host.problem === '' ? [] : [`    problem: ${host.problem}`]),
     ...(host.warning === '' ? [] : [`    warning: ${host.warning}`]),

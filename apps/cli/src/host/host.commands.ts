@@ -4,11 +4,17 @@ import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confi
 import { clusterAt } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import { optional } from '../output/table.js';
+import { addPower } from './power.commands.js';
 
 export const addHostCommands = (program: Command, io: Io): void => {
-  const host = addGroup(program, 'host', 'List and delete hosts that wait until a pool claims them').alias('hosts');
+  const host = addGroup(
+    program,
+    'host',
+    'Manage hosts that wait until a pool claims them, and the power of hosts',
+  ).alias('hosts');
   addList(host, io);
   addDelete(host, io);
+  addPower(host, io);
 };
 
 const addList = (parent: Command, io: Io): void => {

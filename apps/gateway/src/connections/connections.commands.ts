@@ -8,6 +8,7 @@ import {
   type ConnectionRequest,
   type HostKeyAcceptance,
   type NodeName,
+  type PowerAction,
   type SecretRef,
   type SshKeyRotationRequest,
 } from '@fairlead/contracts';
@@ -97,6 +98,15 @@ export class ConnectionCommands {
 
   async acceptHost(name: ConnectionName, host: NodeName, caller: Caller): Promise<Decided<ConnectionsState>> {
     const command = { type: 'AcceptHost', data: { name, host, usedBy: await this.checks.userOf(name, host) } } as const;
+    return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+
+  async requestPower(
+    name: ConnectionName,
+    { host, action }: { readonly host: NodeName; readonly action: PowerAction },
+    caller: Caller,
+  ): Promise<Decided<ConnectionsState>> {
+    const command = { type: 'RequestHostPower', data: { name, host, action } } as const;
     return unwrap(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 

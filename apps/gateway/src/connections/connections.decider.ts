@@ -6,6 +6,7 @@ import {
   type ConnectionName,
   type Fact,
   type NodeName,
+  type PowerAction,
   type Quota,
   type QuotaChange,
   type Refusal,
@@ -72,6 +73,10 @@ export type RequestOrphanRemoval = Command<
   'RequestOrphanRemoval',
   { readonly name: ConnectionName; readonly id: string; readonly isOrphan: boolean }
 >;
+export type RequestHostPower = Command<
+  'RequestHostPower',
+  { readonly name: ConnectionName; readonly host: NodeName; readonly action: PowerAction }
+>;
 /** `usedBy`: the cluster that has the host now. */
 export type AcceptHost = Command<
   'AcceptHost',
@@ -113,6 +118,7 @@ type ConnectionFact = Fact<
   | 'ConnectionCredentialRead'
   | 'HostKeyAccepted'
   | 'HostAccepted'
+  | 'HostPowerRequested'
   | 'OrphanVmRemovalRequested'
 >;
 
@@ -152,6 +158,16 @@ const acceptHost = (state: ConnectionsState, { data }: AcceptHost): readonly Con
   return [{ type: 'HostAccepted', data: { name, host } }];
 };
 
+const requestPower = (state: ConnectionsState, { data }: RequestHostPower): readonly ConnectionFact[] | Refusal => {
+  const { name, host } = data;
+  const registered = state.get(name);
+  if (registered === undefined) return refuse('connection.not-found', { connection: name });
+  const known = inventoryOf(registered)?.hosts.find((one) => one.name === host);
+  if (known === undefined) return refuse('connection.host-unknown', { connection: name, host: `host ${host}` });
+  if (known.power === undefined) return refuse('connection.host-power-none', { connection: name, host });
+  return [{ type: 'HostPowerRequested', data }];
+};
+
 const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] | Refusal => {
   const { name, sealed, users, moved, namespaces, since, quota, ...place } = data;
   const before = state.get(name);
@@ -188,6 +204,7 @@ export const connections: Decider<
   | RemoveConnection
   | AcceptHostKey
   | AcceptHost
+  | RequestHostPower
   | RequestOrphanRemoval,
   ConnectionFact
 > = {
@@ -210,6 +227,8 @@ export const connections: Decider<
         return acceptHostKey(state, command);
       case 'AcceptHost':
         return acceptHost(state, command);
+      case 'RequestHostPower':
+        return requestPower(state, command);
       case 'RequestOrphanRemoval': {
         const { name, id, isOrphan } = command.data;
         if (!state.has(name)) return refuse('connection.not-found', { connection: name });

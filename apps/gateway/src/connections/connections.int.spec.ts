@@ -330,6 +330,69 @@ describe('a connection', () => {
     });
   });
 
+  describe('with management controllers', () => {
+    const bmc = 'gateway.connection.powered.bmc';
+    const redfish = { url: 'https://198.51.100.111', credentialRef: bmc };
+    const powered = (power: object, keys: object = { bmc: 'admin:secret' }) => ({
+      provider: 'ssh',
+      settings: {
+        hosts: [
+          { name: 'rack-1', address: '198.51.100.61', power },
+          { name: 'rack-2', address: '198.51.100.62' },
+        ],
+        secret: 'key',
+        keys,
+      },
+    });
+    const power = (host: string, action = 'off') =>
+      gateway.ask<ErrorView>('POST', `/connections/powered/hosts/${host}/power`, { body: { action } });
+
+    it('lets administrators switch the power of a host whose inventory says how', async () => {
+      await put('powered', powered({ redfish }));
+      expect((await power('rack-1')).status).toBe(202);
+      const refusals = [await power('rack-2'), await power('rack-9')].map(({ status, body }) => [status, body.reason]);
+      expect(refusals).toEqual([
+        [409, 'connection.host-power-none'],
+        [404, 'connection.host-unknown'],
+      ]);
+      expect((await power('rack-1', 'reset')).status).toBe(400);
+      const stated = await gateway.log('evt.*._._.request.HostPowerRequested');
+      expect(stated.map(({ data }) => data)).toEqual([{ name: 'powered', host: 'rack-1', action: 'off' }]);
+      const of = { connection: 'powered', host: 'rack-1', action: 'off', request: stated[0]!.meta.seq, power: 'off' };
+      const { meta } = await gateway.state({ type: 'HostPowerAnswered', data: of } as never, {
+        ...NOWHERE,
+        context: 'resources-powered',
+      });
+      const { body } = await gateway.ask<ConnectionView>('GET', `/connections/powered?minSeq=${meta.seq}`);
+      expect(body.hosts?.map((host) => host.power)).toEqual([
+        {
+          protocol: 'redfish',
+          last: { action: 'off', request: of.request, power: 'off', problem: '', time: meta.time },
+        },
+        undefined,
+      ]);
+    });
+
+    it('does not send a sealed password to another controller, nor one of another connection', async () => {
+      await put('powered', powered({ redfish }));
+      const moved = { redfish: { ...redfish, url: 'https://198.51.100.222' } };
+      const again = await put('powered', powered(moved, {}));
+      expect([again.status, again.body.reason]).toEqual([422, 'connection.secret-again']);
+      const foreign = { redfish: { ...redfish, credentialRef: 'gateway.connection.site.bmc' } };
+      const { body } = await put('powered', powered(foreign));
+      expect(body).toMatchObject({
+        reason: 'connection.key-foreign',
+        field: 'settings.hosts[0].power.redfish.credentialRef',
+      });
+      for (const power of [
+        {},
+        { redfish, ipmi: { address: '198.51.100.9', credentialRef: bmc } },
+        { redfish: { ...redfish, url: 'http://x' } },
+      ])
+        expect((await put('powered', powered(power))).status).toBe(422);
+    });
+  });
+
   it('is looked at again when someone asks', async () => {
     expect((await gateway.ask('POST', '/connections/nowhere/verify')).status).toBe(404);
     expect((await gateway.ask('POST', '/connections/lab/verify')).status).toBe(202);

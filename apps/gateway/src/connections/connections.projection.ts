@@ -1,6 +1,7 @@
 import {
   ANY_HOST,
   inventoryOf,
+  protocolOf,
   sentenceOf,
   SHARED_WITH_ALL,
   type ConnectionOffer,
@@ -61,9 +62,13 @@ export interface ConnectionDoc {
   readonly sshKey?: ConnectionSshKey;
   /** Host keys that were pinned or accepted, by the id of their server. Absent in rows of earlier releases. */
   readonly hostKeys?: Readonly<Record<string, KnownHostKey>>;
+  /** The last answer about the power of each host, by its name. Absent: nobody has asked. */
+  readonly powers?: Readonly<Record<string, LastPower>>;
   /** Machines that no cluster has planned, by the provider's id. Absent in rows of earlier releases. */
   readonly orphans?: Orphans;
 }
+
+type LastPower = NonNullable<NonNullable<NonNullable<ConnectionView['hosts']>[number]['power']>['last']>;
 
 interface StockEntry {
   readonly cluster: string;
@@ -139,6 +144,15 @@ const withHostKey = (doc: ConnectionDoc, server: SshServer, key: KnownHostKey): 
     : { ...doc, hostKeys: { ...doc.hostKeys, [id]: key } };
 };
 
+const withPower = (doc: ConnectionDoc, event: StoredEvent<'HostPowerAnswered' | 'HostPowerFailed'>): ConnectionDoc => {
+  const { host, action, request } = event.data;
+  const answer =
+    'cause' in event.data
+      ? { power: null, problem: sentenceOf(event.data.cause) }
+      : { power: event.data.power, problem: '' };
+  return { ...doc, powers: { ...doc.powers, [host]: { action, request, ...answer, time: event.meta.time } } };
+};
+
 const withSshKey = (doc: ConnectionDoc, event: StoredEvent): ConnectionDoc => {
   const before = doc.sshKey ?? NO_SSH_KEY;
   const after = connectionOfSshKey(event) === undefined ? before : sshKeyAfter(before, event);
@@ -176,6 +190,8 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       case 'OrphanVmAdopted':
       case 'OrphanVmDeleted':
       case 'OrphanVmKept':
+      case 'HostPowerAnswered':
+      case 'HostPowerFailed':
         return [event.data.connection];
       default: {
         const connection = connectionOfSshKey(event);
@@ -218,6 +234,9 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       }
       case 'ConnectionFree':
         return withoutBusy(before);
+      case 'HostPowerAnswered':
+      case 'HostPowerFailed':
+        return withPower(before, event);
       case 'HostKeyPinned':
         return withHostKey(before, event.data, { fingerprint: event.data.hostKey, source: 'first-seen' });
       case 'HostKeyAccepted':
@@ -285,6 +304,9 @@ const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullab
       problem,
       warning: problem === '' ? (found?.warning ?? '') : '',
       checks: found?.checks ?? {},
+      ...(host.power === undefined
+        ? {}
+        : { power: { protocol: protocolOf(host.power), last: doc.powers?.[name] ?? null } }),
     };
   });
 };

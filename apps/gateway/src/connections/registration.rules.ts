@@ -1,4 +1,4 @@
-import { inventoryOf, isOwnSecret, refuse, traitsOf, type Refusal } from '@fairlead/contracts';
+import { inventoryOf, isOwnSecret, powerSecretsOf, refuse, traitsOf, type Refusal } from '@fairlead/contracts';
 import { sameJson } from '../common/json.js';
 
 /** What is said of a connection when it is registered. */
@@ -47,6 +47,8 @@ export const orphaning = (
 
 interface Hop {
   readonly field: string;
+  /** The setting that names the key, below `field`. */
+  readonly refField?: string;
   readonly address: string;
   readonly keyRef: string | undefined;
 }
@@ -64,17 +66,22 @@ const hopsOf = (place: Place): readonly Hop[] => {
   const at = ({ address, port }: { readonly address: string; readonly port: number }) => `${address}:${port}`;
   return [
     ...hosts.map((host, index) => ({ field: `settings.hosts[${index}]`, address: at(host), keyRef: host.keyRef })),
+    ...hosts.flatMap(({ power }, index) =>
+      (power === undefined ? [] : powerSecretsOf(power)).map(({ field: refField, address, ref }) => ({
+        ...{ field: `settings.hosts[${index}]`, refField, address, keyRef: ref },
+      })),
+    ),
     ...(jump === undefined ? [] : [{ field: 'settings.jump', address: at(jump), keyRef: jump.keyRef }]),
   ];
 };
 
 /** References to secrets of another connection, or of anything else: whoever may name them may use them. */
 export const foreignKeys = (connection: string, place: Place): readonly Refusal[] =>
-  hopsOf(place).flatMap(({ field, keyRef }) =>
-    keyRef === undefined || isOwnSecret(connection, keyRef)
-      ? []
-      : [refuse('connection.key-foreign', { connection, field: `${field}.keyRef` }, `${field}.keyRef`)],
-  );
+  hopsOf(place).flatMap(({ field, refField = 'keyRef', keyRef }) => {
+    if (keyRef === undefined || isOwnSecret(connection, keyRef)) return [];
+    const named = `${field}.${refField}`;
+    return [refuse('connection.key-foreign', { connection, field: named }, named)];
+  });
 
 /** Which of the connection's own keys its settings name. */
 export const keyRefsOf = (place: Place): readonly string[] => [

@@ -15,6 +15,7 @@ export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   'hostKey',
   'secretRef',
   'caRef',
+  'credentialRef',
   'kubeconfigRef',
   'outputRef',
   'dataRef',

@@ -30,6 +30,12 @@ const followUpsOf = ({ type, data, meta }: StoredEvent): readonly Task[] => {
       const reason = 'an administrator accepted the host';
       return [taskOf({ type: 'AcceptHost', connection, part: host, data: { host, asOf: meta.seq }, reason })];
     }
+    case 'HostPowerRequested': {
+      const { name: connection, host, action } = data;
+      const asked = { host, action, request: meta.seq, requestedAt: meta.time };
+      const reason = 'an administrator requested it';
+      return [taskOf({ type: 'ControlHostPower', connection, part: `${host}/${meta.seq}`, data: asked, reason })];
+    }
     case 'OrphanVmRemovalRequested': {
       const { name: connection, id } = data;
       const reason = 'an administrator requested it';
@@ -40,8 +46,20 @@ const followUpsOf = ({ type, data, meta }: StoredEvent): readonly Task[] => {
   }
 };
 
-const isPointless = ({ type, data: { connection, id } }: Task, event: StoredEvent): boolean => {
+/** Of two requests for the power of a host, the later one counts. */
+const isSuperseded = ({ type, data }: Task, event: StoredEvent<'HostPowerRequested'>): boolean =>
+  type === 'ControlHostPower' &&
+  data['connection'] === event.data.name &&
+  data['host'] === event.data.host &&
+  data['request'] !== event.meta.seq &&
+  event.data.action !== 'status';
+
+const isPointless = (followUp: Task, event: StoredEvent): boolean => {
+  const { type, data } = followUp;
+  const { connection, id } = data;
   switch (event.type) {
+    case 'HostPowerRequested':
+      return isSuperseded(followUp, event as StoredEvent<'HostPowerRequested'>);
     case 'ConnectionRemoved':
       return type !== 'DeleteOrphan' && event.data.name === connection;
     case 'OrphanVmGone':

@@ -89,7 +89,7 @@ const answersUntil = async function* (
  */
 export const limitedProvider = (provider: InfrastructureProvider, target: string): InfrastructureProvider => {
   const ended = limitedFor(target);
-  const { checkCapacity, recover, accept, reservations } = provider;
+  const { checkCapacity, recover, accept, reservations, power } = provider;
   return {
     verify: (signal) => ended('verify connection', signal, (late) => provider.verify(late)),
     listSpecs: (signal) => ended('list specs', signal, (late) => provider.listSpecs(late)),
@@ -127,6 +127,12 @@ export const limitedProvider = (provider: InfrastructureProvider, target: string
         ensure: (desired, signal) => ended('reserve machines', signal, (late) => reservations.ensure(desired, late)),
         describe: (name, signal) => ended('reserve machines', signal, (late) => reservations.describe(name, late)),
         release: (name, signal) => ended('release reservation', signal, (late) => reservations.release(name, late)),
+      },
+    }),
+    ...(power && {
+      power: {
+        act: (host, action, signal) => ended('control power', signal, (late) => power.act(host, action, late)),
+        cycleMachine: (id, signal) => ended('control power', signal, (late) => power.cycleMachine(id, late)),
       },
     }),
     // Not limited, because it only reads the log.

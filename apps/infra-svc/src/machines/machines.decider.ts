@@ -87,6 +87,7 @@ export type MachinesFact = Fact<
   | 'VmStopped'
   | 'VmStarted'
   | 'VmAddressChanged'
+  | 'VmPowerManaged'
   | 'LoadBalancerReady'
   | 'LoadBalancerUpdated'
   | 'InfrastructureStepFailed'

@@ -25,6 +25,8 @@ export interface MachineRow {
   readonly lost?: boolean;
   /** Whether its provider reports it as stopped; absent: it does not. */
   readonly stopped?: boolean;
+  /** Whether its power can be switched; absent: it cannot. */
+  readonly power?: boolean;
 }
 
 const CLUSTER_EVENTS: ReadonlySet<EventType> = new Set<EventType>([
@@ -58,6 +60,8 @@ const seen = (row: MachineRow, event: StoredEvent): MachineRow => {
       return { ...row, stopped: true };
     case 'VmStarted':
       return { ...row, stopped: false };
+    case 'VmPowerManaged':
+      return { ...row, power: event.data.managed };
     case 'VmAddressChanged':
       return row.machine === null ? row : { ...row, machine: machineAt(row.machine, event.data) };
     default:
@@ -80,6 +84,7 @@ export const machinesProjection: Projection<MachineRow> = {
       case 'VmStopped':
       case 'VmStarted':
       case 'VmAddressChanged':
+      case 'VmPowerManaged':
         return [rowKey(event, event.data.node)];
       case 'VmsMissing':
         return event.data.nodes.map((name) => rowKey(event, name));

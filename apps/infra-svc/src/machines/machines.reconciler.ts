@@ -15,7 +15,7 @@ import { nextMomentAt, tasksOf } from './tasks.planner.js';
 /** Creates machines for requests, and deletes machines that are no longer needed: tasks.planner.ts has the order. */
 export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
   name: 'machines',
-  version: 22,
+  version: 23,
   context: 'machines',
   decider: machines,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),

@@ -20,6 +20,8 @@ export interface ProviderDrift {
   /** For machines that are gone: the last stated reason why they are not replaced. */
   readonly refused: Readonly<Record<string, string>>;
   readonly stopped: readonly NodeName[];
+  /** Machines whose power can be switched. Absent: none. */
+  readonly powered?: readonly NodeName[];
   /** Leaving nodes, with the replacement whose failure would keep them; empty if there is none. */
   readonly departing: Readonly<Record<string, string>>;
   /** Nodes that were part of the cluster when it was last Ready. */
@@ -48,6 +50,7 @@ export const NO_DRIFT: ProviderDrift = {
 export type Difference = { readonly node: NodeName } & (
   | { readonly kind: 'gone' | 'returned' | 'stopped' | 'started' }
   | { readonly kind: 'moved'; readonly addresses: MachineAddresses }
+  | { readonly kind: 'power'; readonly managed: boolean }
 );
 
 export interface ListedCluster {
@@ -66,7 +69,9 @@ interface Cluster {
   readonly sights: ProviderDrift;
 }
 
-type SightFact = Fact<'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'VmStarted' | 'VmAddressChanged'>;
+type SightFact = Fact<
+  'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'VmStarted' | 'VmAddressChanged' | 'VmPowerManaged'
+>;
 
 /** Machines that must exist: announced ones that are not being deleted. */
 const expected = ({ created, announced, deletions }: Cluster): readonly Machine[] =>
@@ -158,6 +163,10 @@ const listed = ({ uid, sights }: Cluster, machine: Machine, difference: Differen
       return isStopped ? [] : [{ type: 'VmStopped', data: { uid, node } }];
     case 'started':
       return isStopped ? [{ type: 'VmStarted', data: { uid, node } }] : [];
+    case 'power':
+      return (sights.powered ?? []).includes(node) === difference.managed
+        ? []
+        : [{ type: 'VmPowerManaged', data: { uid, node, managed: difference.managed } }];
     case 'moved':
       return isAt(machine, difference.addresses)
         ? []
@@ -180,7 +189,7 @@ export const factsOfLook = (cluster: Cluster, look: ListedCluster): readonly Sig
 
 /** Drops the drift of a deleted machine. */
 const withoutSight = (
-  { goneEver, paused, lost, refused, departing, ...lists }: ProviderDrift,
+  { goneEver, paused, lost, refused, departing, powered, ...lists }: ProviderDrift,
   name: NodeName,
 ): ProviderDrift => ({
   goneEver,
@@ -189,6 +198,7 @@ const withoutSight = (
   refused: without(refused, name),
   departing: without(departing, name),
   stopped: lists.stopped.filter((one) => one !== name),
+  ...(powered === undefined ? {} : { powered: powered.filter((one) => one !== name) }),
   joined: without(lists.joined, name),
 });
 
@@ -239,6 +249,11 @@ export const driftAfter = (before: ProviderDrift, event: StoredEvent, announced:
       return { ...sights, stopped: [...sights.stopped, event.data.node] };
     case 'VmStarted':
       return { ...sights, stopped: sights.stopped.filter((name) => name !== event.data.node) };
+    case 'VmPowerManaged': {
+      const { node, managed } = event.data;
+      const others = (sights.powered ?? []).filter((name) => name !== node);
+      return { ...sights, powered: managed ? [...others, node] : others };
+    }
     case 'ClusterPaused':
       return { ...sights, paused: true };
     case 'ClusterResumed':

@@ -24,6 +24,7 @@ const REASONS = {
   'delete load balancer': 'DeleteMCISFailedReason',
   'reserve machines': 'ReserveMachinesFailedReason',
   'release reservation': 'DeleteMCISFailedReason',
+  'control power': 'ControlPowerFailedReason',
 } as const satisfies Record<ProviderOperation, string>;
 
 /** The operation of using a provider's response: a machine has everything that a node needs. */

@@ -8,6 +8,8 @@ import type {
   MachineSpec,
   Namespace,
   NodeName,
+  PowerAction,
+  PowerState,
   Refusal,
   ReservedMachines,
   ReservedSizes,
@@ -51,6 +53,7 @@ export const PROVIDER_OPERATIONS = [
   'delete load balancer',
   'reserve machines',
   'release reservation',
+  'control power',
 ] as const;
 export type ProviderOperation = (typeof PROVIDER_OPERATIONS)[number];
 
@@ -179,6 +182,8 @@ export type MachineReport =
       readonly sshKey?: string;
       /** How this kind of hosts differs from Fairlead's defaults. */
       readonly profile?: HostProfile;
+      /** Whether its power can be switched; absent: it cannot. */
+      readonly power?: true;
       /** Labels for its node. */
       readonly labels?: Readonly<Record<string, string>>;
     });
@@ -243,6 +248,14 @@ export interface Reservations {
   describe(name: string, signal: AbortSignal): Promise<ReservationReport | undefined>;
   /** Idempotent, also if there was none; a late `ensure` of this name must not recreate it. */
   release(name: string, signal: AbortSignal): Promise<void>;
+}
+
+/** For a provider with an inventory: switches the power of hosts through their management controllers. */
+export interface HostsPower {
+  /** By the name of the host. Resolves with its power once it is as requested. */
+  act(host: string, action: PowerAction, signal: AbortSignal): Promise<PowerState>;
+  /** By the ID of a machine. Returns false if the provider does not have it any more. */
+  cycleMachine(id: string, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Who balances: the provider, haproxy and keepalived on the control planes, or an external load balancer. */
@@ -315,6 +328,8 @@ export interface InfrastructureProvider {
   /** Returns the address at once; it never changes, even if the targets do. Targets need not be listening yet. */
   ensureLoadBalancer(desired: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer>;
   deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void>;
+
+  readonly power?: HostsPower | undefined;
 
   /** For a provider that can reserve machines. */
   readonly reservations?: Reservations | undefined;

@@ -24,6 +24,8 @@ export interface RecordedMachine {
   readonly running: { readonly id: string; readonly addresses: MachineAddresses } | null;
   readonly lost: boolean;
   readonly stopped: boolean;
+  /** Absent: its power cannot be switched. */
+  readonly power?: boolean;
 }
 
 export type Orphan = Omit<EventData<'OrphanVmFound'>, 'connection'>;
@@ -80,7 +82,7 @@ const isSame = (one: MachineAddresses, other: MachineAddresses): boolean =>
  * One that remains missing is a new difference each time, so that its replacement is decided again.
  */
 const differenceOf = (
-  { name: node, lost, stopped }: RecordedMachine,
+  { name: node, lost, stopped, power = false }: RecordedMachine,
   recorded: MachineAddresses,
   report: ListedMachine | undefined,
 ): Difference | undefined => {
@@ -90,7 +92,9 @@ const differenceOf = (
   if (report.status !== 'running') return undefined;
   if (stopped) return { node, kind: 'started' };
   const addresses = addressesOf(report);
-  return addresses.ssh.host === '' || isSame(addresses, recorded) ? undefined : { node, kind: 'moved', addresses };
+  if (addresses.ssh.host !== '' && !isSame(addresses, recorded)) return { node, kind: 'moved', addresses };
+  const managed = report.power === true;
+  return managed === power ? undefined : { node, kind: 'power', managed };
 };
 
 /** Collects findings and reports whether the previous list had the same. */

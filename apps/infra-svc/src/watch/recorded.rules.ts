@@ -11,7 +11,7 @@ const addressesOf = ({ publicIp, privateIp, ssh: { host, port } }: Machine): Mac
 
 /** A row in the form in which lists are compared. */
 export const recordedOf = (row: MachineRow, uid: ClusterUid): RecordedMachine => {
-  const { namespace, cluster, name, machine, lost = false, stopped = false } = row;
+  const { namespace, cluster, name, machine, lost = false, stopped = false, power = false } = row;
   const running = machine === null ? null : { id: providerIdOf(machine), addresses: addressesOf(machine) };
-  return { namespace: namespace as Namespace, cluster, uid, name, lost, stopped, running };
+  return { namespace: namespace as Namespace, cluster, uid, name, lost, stopped, power, running };
 };

@@ -141,6 +141,8 @@ const evolveHealth = (state: KnownRemediation, event: StoredEvent): KnownRemedia
       return withMember(state, event.data.node, (member) => ({ conditions: conditionsAfter(member, event) }));
     case 'VmAddressChanged':
       return moved(state, event);
+    case 'VmPowerManaged':
+      return withMember(state, event.data.node, () => ({ powered: event.data.managed }));
     case 'DesiredVersionsSet': {
       const { node, change } = event.data;
       const permitted = isOurs(change?.id) ? { ...state.permitted, [node]: change.id } : without(state.permitted, node);
@@ -204,7 +206,7 @@ const evolveMachines = (state: KnownRemediation, event: StoredEvent): KnownRemed
 
 const requested = (state: KnownRemediation, event: StoredEvent<'RemediationRequested'>): KnownRemediation => {
   const { data, meta } = event;
-  const { requestId, node, pool, action, attempt } = data;
+  const { requestId, node, pool, action, means, attempt } = data;
   const role = state.members[node]?.role ?? 'worker';
   const at = meta.time;
   const begun = role === 'control-plane' && needsSnapshot(state.saves, at) ? stepBegunIn(event) : undefined;
@@ -215,6 +217,7 @@ const requested = (state: KnownRemediation, event: StoredEvent<'RemediationReque
     pool,
     role,
     action,
+    ...(means === undefined ? {} : { power: 'due' as const }),
     attempt,
     startedAt: at,
     failed: null,
@@ -228,6 +231,10 @@ const evolveOwn = (state: KnownRemediation, event: StoredEvent): KnownRemediatio
   switch (event.type) {
     case 'RemediationRequested':
       return requested(state, event);
+    case 'PowerCycleRequested':
+      return withOpen(state, event.data.requestId, { power: 'requested' });
+    case 'VmPowerCycleFailed':
+      return ended(state, event.data.requestId, event.data.cause);
     case 'RemediationSucceeded':
     case 'RemediationFailed':
       return { ...state, open: without(state.open, event.data.requestId) };

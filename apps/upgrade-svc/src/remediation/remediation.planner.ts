@@ -12,6 +12,7 @@ import {
 } from './remediation.state.js';
 import {
   checkedPools,
+  isByPower,
   isControlPlanes,
   namedConditions,
   verdictOf,
@@ -26,17 +27,21 @@ export type RemediationFact = Fact<
   | 'RemediationSkipped'
   | 'RemediationSuspended'
   | 'RemediationResumed'
+  | 'PowerCycleRequested'
 >;
 
 const MINUTE_MS = 60_000;
 /** From the reboot request until the node is healthy again. */
 export const REBOOT_LIMIT_MS = 10 * MINUTE_MS;
+/** Servers test their hardware for minutes before they boot. */
+export const POWER_CYCLE_LIMIT_MS = 20 * MINUTE_MS;
 /** PodDisruptionBudgets may delay a drain for long. */
 export const REPLACE_LIMIT_MS = 24 * 60 * MINUTE_MS;
 /** Concurrent remediations of one pool, even if its health check allows more. */
 export const AT_ONCE_MAX = 10;
 
-const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMIT_MS : REPLACE_LIMIT_MS);
+const limitOf = ({ action, power }: Open): number =>
+  action === 'replace' ? REPLACE_LIMIT_MS : power === undefined ? REBOOT_LIMIT_MS : POWER_CYCLE_LIMIT_MS;
 const deadlineOf = (state: KnownRemediation, open: Open): string =>
   later(limitedSince(state, open.savedAt ?? open.startedAt), limitOf(open));
 
@@ -181,11 +186,19 @@ const unchecked = ({ uid, suspended, checks }: KnownRemediation): readonly Remed
     .filter((pool) => checks[pool] === undefined)
     .map((pool) => ({ type: 'RemediationResumed', data: { uid, pool } }));
 
+/** A control plane waits for a snapshot of etcd, as before every reboot. */
+const powerCycles = ({ uid, open }: KnownRemediation): readonly RemediationFact[] =>
+  Object.values(open)
+    .filter(({ power, awaitedSnapshot }) => power === 'due' && awaitedSnapshot === undefined)
+    .map(({ node, requestId }) => ({ type: 'PowerCycleRequested', data: { uid, node, requestId } }));
+
 /** Facts that follow from the state and the time alone. */
 export const factsOf = (state: KnownRemediation, now: string): readonly RemediationFact[] => {
   if (state.life === 'deleting') return [];
   const ended = ends(state, now);
-  if (ended.length > 0 || state.life !== 'ready') return ended;
+  if (ended.length > 0) return ended;
+  const cycles = powerCycles(state);
+  if (cycles.length > 0 || state.life !== 'ready') return cycles;
   return [
     ...unchecked(state),
     ...checkedPools(state, now).flatMap((pool) => {
@@ -231,10 +244,11 @@ export const requestFor = (state: KnownRemediation, node: string, now: string): 
   if (candidate === undefined) return [];
   const { member, action, attempt, condition, since, nodeCondition, count } = candidate;
   const order = action === 'replace' ? { order: orderOf(candidate) } : {};
+  const means = action === 'reboot' && isByPower(member) ? { means: 'power' as const } : {};
   const reason = { condition, since, ...withNamed(nodeCondition), ...count };
   const { name, pool } = member;
   const about = { uid: state.uid, requestId: nextRequestId(state), node: name, pool };
-  return [{ type: 'RemediationRequested', data: { ...about, action, ...order, reason, attempt } }];
+  return [{ type: 'RemediationRequested', data: { ...about, action, ...order, ...means, reason, attempt } }];
 };
 
 /** Times at which the passage of time alone changes something. */

@@ -43,7 +43,7 @@ const withdrawing = (uid: ClusterUid, node: string, requestId: string): Task => 
 const tasksOf = (state: KnownRemediation, now: string): readonly Task[] => {
   const { uid, life, open, permitted } = state;
   if (life === 'deleting') return [];
-  const reboots = Object.values(open).filter(({ action }) => action === 'reboot');
+  const reboots = Object.values(open).filter(({ action, power }) => action === 'reboot' && power === undefined);
   return [
     ...candidatesOf(state, now).map((candidate) => confirming(uid, candidate)),
     ...reboots
@@ -58,7 +58,7 @@ const tasksOf = (state: KnownRemediation, now: string): readonly Task[] => {
 /** Reboots or replaces unhealthy nodes, within the limits of their health checks. */
 export const remediationReconciler: Reconciler<Remediation, RequestRemediation, RemediationFact> = {
   name: 'remediation',
-  version: 8,
+  version: 9,
   context: 'rollout',
   decider: remediation,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

@@ -36,6 +36,8 @@ export interface Member extends ClusterMember {
   readonly conditions?: Readonly<Record<string, { readonly status: NodeCondition['status']; readonly since: string }>>;
   /** Its request failed, and its user keeps it for analysis. */
   readonly kept: boolean;
+  /** Whether the power of its host can be switched; absent: it cannot. */
+  readonly powered?: boolean;
   /** The request that reboots or drains it; null: none. */
   readonly actedBy: string | null;
   /** Remediation attempts for it and for the nodes that it replaced; null: none. */
@@ -61,6 +63,8 @@ export interface Open {
   readonly pool: string;
   readonly role: NodeRole;
   readonly action: RemediationAction;
+  /** The power of its host is switched off and on: `requested` once infra-svc was told. Absent: its agent reboots it. */
+  readonly power?: 'due' | 'requested';
   readonly attempt: number;
   readonly startedAt: string;
   /** The etcd snapshot that its reboot waits for; absent: none. */

@@ -147,11 +147,15 @@ const actionOf = (
   }
 };
 
+/** A node whose agent is silent is rebooted by the power of its host. */
+export const isByPower = ({ lost, powered }: Member): boolean => lost && powered === true;
+
 /**
- * Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. A node whose address
- * changed has to join again.
+ * Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted, unless the power of
+ * its host can be switched. A node whose address changed has to join again.
  */
-const isRebootable = ({ lost, wasReady, movedTo }: Member): boolean => wasReady && !lost && movedTo === null;
+const isRebootable = (member: Member): boolean =>
+  member.wasReady && member.movedTo === null && (!member.lost || isByPower(member));
 
 export const verdictOf = (
   { member, dueAt }: Unhealthy,

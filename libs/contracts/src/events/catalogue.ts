@@ -11,6 +11,7 @@ import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { identityEvents, realmEvents } from './realm.events.js';
+import { powerEvents } from './power.events.js';
 import { processEvents } from './process.events.js';
 import { quarantineEvents } from './quarantine.events.js';
 import { publicationEvents } from './publication.events.js';
@@ -29,6 +30,7 @@ export const EVENTS = {
   ...machinesEvents,
   ...stockEvents,
   ...watchEvents,
+  ...powerEvents,
   ...realmEvents,
   ...identityEvents,
   ...publicationEvents,

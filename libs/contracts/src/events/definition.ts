@@ -23,6 +23,7 @@ export type ContextPattern =
   | 'ssh-keys'
   | 'identity'
   | 'publication'
+  | 'power'
   | 'addons'
   | 'joins'
   | 'realms'

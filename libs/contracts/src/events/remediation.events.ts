@@ -37,6 +37,10 @@ export const remediationEvents = {
     z.strictObject({
       ...one,
       order: ReplacementOrder.optional().describe('Of a replacement'),
+      means: z
+        .enum(['power'])
+        .optional()
+        .describe('Of a reboot: its power is switched off and on; absent: its agent reboots it'),
       reason: z.strictObject({ ...unhealthy, ...UnhealthyCount.shape }),
       attempt: z.int().min(1).describe('Counted over the node and the nodes that it replaced'),
     }),

@@ -162,6 +162,11 @@ export const CONNECTION_REFUSALS = {
     'Connection {connection} has no {host} in its settings',
     'List its hosts with GET /connections/{connection}.',
   ),
+  'connection.host-power-none': definition(
+    409,
+    'The inventory of connection {connection} does not say how the power of host {host} is controlled',
+    'Add power (redfish or ipmi) to the host in the settings: docs/providers.md.',
+  ),
   'connection.host-key-in-settings': definition(
     409,
     'The host key of {host} is pinned in the settings of connection {connection}, which take precedence',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { PowerAction, PowerProtocol, PowerState } from '../host-power.js';
 import { HostChecks } from '../own-hosts.js';
 import { paged } from './list.views.js';
 import { Quota } from '../quota.js';
@@ -29,6 +30,23 @@ const knownHostKey = z
   })
   .nullable()
   .describe('The SSH host key that it has to show; null: none is known yet, and the first one seen will be pinned');
+
+const hostPower = z
+  .strictObject({
+    protocol: PowerProtocol,
+    last: z
+      .strictObject({
+        action: PowerAction,
+        request: z.int().describe('The sequence of the request, as in X-Fairlead-Seq'),
+        power: PowerState.nullable().describe('null: it failed'),
+        problem: z.string().describe('Why it failed; empty: it did not'),
+        time,
+      })
+      .nullable()
+      .describe('The answer to the last request; null: there was none'),
+  })
+  .optional()
+  .describe('How its power is controlled; absent: by hand');
 
 const rotationHosts = z
   .array(z.strictObject({ namespace: z.string(), cluster: z.string(), node: z.string() }))
@@ -127,6 +145,7 @@ export const ConnectionView = z
           problem: z.string().describe('What is wrong with it, as it was found last; empty: nothing'),
           warning: z.string().describe('What should be changed although it can become a node; empty: nothing'),
           checks: HostChecks.describe('What the last inspection found, by check; empty: none has been recorded'),
+          power: hostPower,
         }),
       )
       .optional()

@@ -94,6 +94,15 @@ export const isKeyRefused = (error: unknown): boolean => {
   return cause instanceof Error && 'level' in cause && cause.level === 'client-authentication';
 };
 
+/** The jump host failed. It did not if it answered that the host behind it cannot be reached. */
+export const isOfJumpHost = (error: unknown): boolean => {
+  const failure = error instanceof ExternalFailure ? error.cause : error;
+  if (!(failure instanceof HopFailure)) return false;
+  const { cause } = failure;
+  const isRefusedChannel = cause instanceof Error && 'reason' in cause && typeof cause.reason === 'number';
+  return !isRefusedChannel;
+};
+
 /** Opens a channel to an address, within a timeout. */
 export type OpenChannel = (timeoutMs: number) => Promise<{ readonly channel: Duplex; readonly hostKey: string }>;
 

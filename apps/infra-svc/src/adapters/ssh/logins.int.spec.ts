@@ -11,6 +11,7 @@ const HOUR_MS = 3_600_000;
 const QUICK = {
   look: { triesMax: 1, deadlineMs: 10_000 },
   reset: { triesMax: 1, deadlineMs: 10_000 },
+  boot: { triesMax: 1, deadlineMs: 10_000 },
   resetsMax: 1,
   freshForMs: 1,
 };

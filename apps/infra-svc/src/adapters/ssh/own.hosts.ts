@@ -34,6 +34,8 @@ export interface OwnHostsLimits {
   readonly look: Patience;
   /** For resets, longer because the host may be booting. */
   readonly reset: Patience;
+  /** For resets after a power cycle: a server may test its hardware for minutes before it boots. */
+  readonly boot: Patience;
   /** How often an incomplete reset is repeated. */
   readonly resetsMax: number;
   /** How long an inspection result is cached. */
@@ -43,6 +45,7 @@ export interface OwnHostsLimits {
 export const PATIENCE: OwnHostsLimits = {
   look: { triesMax: 2, deadlineMs: 10_000 },
   reset: { triesMax: 6, deadlineMs: 60_000 },
+  boot: { triesMax: 100, deadlineMs: 5 * 60_000 },
   resetsMax: 2,
   freshForMs: 5_000,
 };
@@ -143,12 +146,12 @@ export class OwnHosts {
    * Resolves once the host is wiped: nothing of that incarnation (`of`) remains, and the rest matches the baseline.
    * Rejects with a ExternalFailure that lists what remains.
    */
-  async reset(host: OwnHost, used: Used, signal: AbortSignal): Promise<void> {
+  async reset(host: OwnHost, used: Used, signal: AbortSignal, patience: 'reset' | 'boot' = 'reset'): Promise<void> {
     this.forget();
     const { of, ...wipe } = used;
     const rendered = renderStep('kubeadm-reset', { removeAgent: true, of, wipe });
     for (let attempt = 1; ; attempt += 1) {
-      const { left } = await this.run(host, rendered, this.limits.reset, signal);
+      const { left } = await this.run(host, rendered, this.limits[patience], signal);
       if (left.length === 0) return;
       if (attempt < this.limits.resetsMax) continue;
       throw new ExternalFailure({

@@ -17,6 +17,7 @@ import { sshKind } from './ssh.kind.js';
 export const QUICK: OwnHostsLimits = {
   look: { triesMax: 1, deadlineMs: 2_000 },
   reset: { triesMax: 2, deadlineMs: 2_000 },
+  boot: { triesMax: 20, deadlineMs: 5_000 },
   resetsMax: 2,
   freshForMs: 1,
 };
@@ -34,6 +35,8 @@ export class Rack {
   readonly stock = new StockLog(makeHandle(this.log, new FoldCache(20)));
   readonly trust = new LogTrust(this.log);
   readonly key = opensshKeys.generate('rack');
+  /** Further keys of the connection, by reference. */
+  readonly secrets = new Map<string, string>();
   /** RFC 3339. */
   now = '2026-12-01T08:00:00.000Z';
   private readonly shell = new NodeSshShell({ idleMs: 5_000, connectionsMax: 100 });
@@ -100,7 +103,8 @@ export class Rack {
       trust: this.trust,
       shell: this.shell,
       sshKeys: opensshKeys,
-      secret: async () => this.key.privateKey,
+      secret: async (ref: SecretRef) => this.secrets.get(ref) ?? this.key.privateKey,
+      powerLimits: { timeoutMs: 2_000, changeMs: 2_000, pollMs: 20 },
       now: () => this.now,
     };
     const provider = sshKind({ ...world, limits }).open(this.connection(settings), this.key.privateKey);

@@ -11,6 +11,8 @@ import type { HostShell } from '@fairlead/service-kit/ssh';
 import type { ProviderKind } from '../../providers/provider.ports.js';
 import type { SshKeys } from '../../resources/resources.ports.js';
 import type { Stock, Trust } from '../../stock/stock.ports.js';
+import type { PowerLimits } from '../power/management.controller.js';
+import { PowerSwitch } from '../power/power.switch.js';
 import { OwnHosts, PATIENCE, type OwnHostsLimits } from './own.hosts.js';
 import { SshProvider } from './ssh.provider.js';
 
@@ -21,6 +23,7 @@ export interface SshWorld {
   readonly sshKeys: SshKeys;
   readonly secret: (ref: SecretRef) => Promise<string | undefined>;
   readonly limits?: OwnHostsLimits;
+  readonly powerLimits?: PowerLimits;
   readonly epoch?: () => number;
   /** RFC 3339: bookings begin and end by it. */
   readonly now?: () => string;
@@ -34,6 +37,7 @@ export const sshKind = ({
   sshKeys,
   secret: secretOf,
   limits = PATIENCE,
+  powerLimits,
   epoch,
   now = () => new Date().toISOString(),
 }: SshWorld): ProviderKind => ({
@@ -59,7 +63,7 @@ export const sshKind = ({
     return new SshProvider(
       { ...connection, own, publicKey },
       new OwnHosts(at, { shell, keys, trust, stock, ...(epoch === undefined ? {} : { epoch }) }, limits),
-      { stock, trust, now },
+      { stock, trust, now, power: new PowerSwitch({ keys, limits: powerLimits }) },
     );
   },
 });

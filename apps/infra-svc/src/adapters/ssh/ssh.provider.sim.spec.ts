@@ -35,6 +35,7 @@ const KEY = opensshKeys.generate('sim').privateKey;
 const LIMITS = {
   look: { triesMax: 1, deadlineMs: 1 },
   reset: { triesMax: 1, deadlineMs: 1 },
+  boot: { triesMax: 1, deadlineMs: 1 },
   resetsMax: 2,
   freshForMs: 1,
 };

@@ -15,12 +15,14 @@ import {
   type SshSettings,
 } from '@fairlead/contracts';
 import type { HostKeys } from '@fairlead/domain';
+import { isKeyRefused, isOfJumpHost } from '@fairlead/service-kit/ssh';
 import pLimit from 'p-limit';
 import type {
   Capabilities,
   Connection,
   Firewall,
   GroupRef,
+  HostsPower,
   HostState,
   Image,
   InfrastructureProvider,
@@ -41,6 +43,7 @@ import { UnusableHosts } from '../../providers/unusable.hosts.js';
 import type { Candidates, Claim, Holding, Stock, StockView, Trust } from '../../stock/stock.ports.js';
 import { verdictsOf } from './inventory.verdict.js';
 import type { OwnHosts, Used } from './own.hosts.js';
+import type { PowerSwitch } from '../power/power.switch.js';
 import { SshReservations } from './ssh.reservations.js';
 import { specsOf } from './ssh.specs.js';
 
@@ -79,6 +82,7 @@ const idOf = ({ host, machine }: Holding): string => `${host.name}/${machine}`;
 interface KnownHosts {
   readonly stock: Stock;
   readonly trust: Trust;
+  readonly power: PowerSwitch;
   /** RFC 3339: bookings begin and end by it. */
   readonly now: () => string;
 }
@@ -86,6 +90,8 @@ interface KnownHosts {
 /** Existing hosts. Nothing is created: hosts are allocated from an inventory, and released clean. */
 export class SshProvider implements InfrastructureProvider {
   readonly reservations: Reservations;
+  readonly power: HostsPower;
+  private readonly switch: PowerSwitch;
   private readonly stock: Stock;
   private readonly trust: Trust;
   private readonly now: () => string;
@@ -94,11 +100,16 @@ export class SshProvider implements InfrastructureProvider {
   constructor(
     private readonly connection: SshConnection,
     private readonly hosts: OwnHosts,
-    { stock, trust, now }: KnownHosts,
+    { stock, trust, now, power }: KnownHosts,
   ) {
     this.stock = stock;
     this.trust = trust;
     this.now = now;
+    this.switch = power;
+    this.power = {
+      act: async (host, action, signal) => power.act(this.hostNamed(host), action, signal),
+      cycleMachine: (id, signal) => this.cycleMachine(id, signal),
+    };
     const candidates = async (group: GroupRef, signal: AbortSignal): Promise<Candidates> =>
       this.candidates(group, await stock.look(connection.name), signal);
     this.reservations = new SshReservations(connection.name, { stock, candidates, now });
@@ -249,7 +260,7 @@ export class SshProvider implements InfrastructureProvider {
     await this.all(withheld, async (kept) => {
       const { host } = kept;
       try {
-        await this.hosts.reset(this.asNow(host), this.usedBy(kept), signal);
+        await this.reset(kept, signal);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof ExternalFailure) return; // It remains quarantined; verify reports why.
@@ -263,6 +274,20 @@ export class SshProvider implements InfrastructureProvider {
     const host = this.connection.own.hosts.find((own) => own.name === name);
     if (host === undefined) return; // It was removed from the inventory in the meantime.
     await this.stock.accept({ connection: this.connection.name, host: name, address: host.address, asOf });
+  }
+
+  private hostNamed(name: string): OwnHost {
+    const host = this.connection.own.hosts.find((own) => own.name === name);
+    if (host === undefined) throw this.failure('control power', `its inventory has no host ${name}`, false);
+    return host;
+  }
+
+  private async cycleMachine(id: string, signal: AbortSignal): Promise<boolean> {
+    const { held } = await this.stock.look(this.connection.name);
+    const holding = held.find((candidate) => idOf(candidate) === id);
+    if (holding === undefined) return false;
+    await this.switch.act(this.asNow(holding.host), 'cycle', signal);
+    return true;
   }
 
   private usedBy({ uid, baseline }: Holding): Used {
@@ -349,7 +374,7 @@ export class SshProvider implements InfrastructureProvider {
     const { uid, machine } = holding;
     const back = { connection: this.connection.name, uid, machine, host: holding.host.name };
     try {
-      await this.hosts.reset(this.asNow(holding.host), this.usedBy(holding), signal);
+      await this.reset(holding, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ExternalFailure)) throw error;
@@ -357,6 +382,46 @@ export class SshProvider implements InfrastructureProvider {
       return;
     }
     await this.stock.giveBack(back);
+  }
+
+  /**
+   * A host that does not answer is power-cycled and reset again. One that cannot be reset even then is switched off, so
+   * that nothing of its former cluster runs on.
+   */
+  private async reset(holding: Holding, signal: AbortSignal): Promise<void> {
+    const host = this.asNow(holding.host);
+    const used = this.usedBy(holding);
+    try {
+      return await this.hosts.reset(host, used, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (host.power === undefined || !isUnanswered(error)) throw error;
+      await this.switched(host, 'cycle', error, signal);
+    }
+    try {
+      await this.hosts.reset(host, used, signal, 'boot');
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isUnanswered(error)) throw error;
+      await this.switched(host, 'off', error, signal);
+      throw withWords(error, 'it was power-cycled and still does not answer, so its power was switched off');
+    }
+  }
+
+  /** Rejects with why the host does not answer, and why its power could not be switched. */
+  private async switched(
+    host: OwnHost,
+    action: 'cycle' | 'off',
+    why: ExternalFailure,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      await this.switch.act(host, action, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof ExternalFailure)) throw error;
+      throw withWords(why, `its power could not be switched: ${error.message}`);
+    }
   }
 
   /** The current settings of the host in the inventory, or the last known ones if it was removed. */
@@ -385,6 +450,7 @@ export class SshProvider implements InfrastructureProvider {
         ...(own.jump === undefined ? {} : { jump: hop(own.jump, this.hosts.jumpKey(keys)) }),
       },
       ...(own.profile === undefined ? {} : { profile: withDirectNetwork(own.profile, own) }),
+      ...(host.power === undefined ? {} : { power: true }),
       ...(Object.keys(host.labels).length === 0 ? {} : { labels: host.labels }),
     };
   }
@@ -406,6 +472,17 @@ export class SshProvider implements InfrastructureProvider {
     return new ExternalFailure({ operation, target: this.connection.name, message, retryable, reason });
   }
 }
+
+/** Whether no SSH server answered: its power may help. */
+const isUnanswered = (error: unknown): error is ExternalFailure =>
+  error instanceof ExternalFailure &&
+  error.operation === 'open SSH' &&
+  error.reason === undefined &&
+  !isKeyRefused(error) &&
+  !isOfJumpHost(error);
+
+const withWords = ({ operation, target, message }: ExternalFailure, more: string): ExternalFailure =>
+  new ExternalFailure({ operation, target, message: `${message}; ${more}` });
 
 /** Hosts connect to each other without their proxy. */
 const withDirectNetwork = (profile: HostProfile, own: SshSettings): HostProfile => {
