@@ -1,8 +1,16 @@
-import { isRefusal, type Fact, type NodeName, type StoredEvent, type UpgradeView } from '@fairlead/contracts';
+import {
+  isRefusal,
+  isUpgradeRule,
+  UPGRADE_RULES,
+  type Fact,
+  type NodeName,
+  type StoredEvent,
+  type UpgradeView,
+} from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { describe, expect, it } from '@jest/globals';
 import { upgradeNodesProjection, type NodeUpgradesDoc } from '../apps/gateway/src/upgrades/upgrade.nodes.projection.js';
-import { upgrades, type SteeringCommand } from '../apps/gateway/src/upgrades/upgrades.decider.js';
+import { upgrades, type SteeringCommand, type UpgradesState } from '../apps/gateway/src/upgrades/upgrades.decider.js';
 import { upgradesProjection, type UpgradeDoc } from '../apps/gateway/src/upgrades/upgrades.projection.js';
 import { upgradeView } from '../apps/gateway/src/upgrades/upgrades.view.js';
 import { cp, modelOf, nodesOf, UID, w, type FailingStep, type Model } from '../apps/upgrade-svc/test/model.js';
@@ -15,6 +23,7 @@ import { asked, beginning, toVersion, UPGRADE } from '../apps/upgrade-svc/test/r
  */
 
 const FROM = '1.33.13';
+const RELEASE_WORDS = 'the node cannot be patched: etcdserver: request timed out';
 const WORDS = '[ERROR CoreDNSUnsupportedPlugins]: there are unsupported plugins in the CoreDNS Corefile';
 
 interface Trouble {
@@ -25,6 +34,8 @@ interface Trouble {
   readonly heal: (simulation: RolloutSimulation) => void;
   readonly strategy?: Record<string, unknown>;
   readonly target?: Parameters<typeof asked>[0];
+  /** What begins with the trouble, on its node; absent: an operation. */
+  readonly since?: StoredEvent['type'];
   /** The part of the message that must be shown; absent: WORDS. */
   readonly words?: string;
   readonly model?: () => Model;
@@ -42,7 +53,10 @@ const agentFails = (node: NodeName, at: FailingStep): Pick<Trouble, 'begin' | 'h
 
 const taskFails = (key: string): Pick<Trouble, 'begin' | 'heal'> => ({
   begin: (one) => void one.failing.set(key, WORDS),
-  heal: (one) => void one.failing.delete(key),
+  heal: (one) => {
+    one.failing.delete(key);
+    one.tryOn();
+  },
 });
 
 const NODES: readonly NodeName[] = [cp(2), cp(1), w(1), w(2)];
@@ -65,6 +79,7 @@ const TROUBLES: readonly Trouble[] = [
     name: `the agent of ${node} is silent`,
     node,
     words: 'its agent has sent no heartbeat',
+    since: 'NodeEmptied',
     begin: (one) =>
       one.when(
         ({ type, data }) => type === 'NodeEmptied' && 'node' in data && data.node === node,
@@ -99,12 +114,6 @@ const TROUBLES: readonly Trouble[] = [
     node: null,
     ...taskFails(key),
   })),
-  ...['UnmarkWorkers', 'BeginProbes', 'EndProbes'].map((key): Trouble => ({
-    name: `${key} fails`,
-    node: null,
-    strategy: { probes: [{ name: 'shop', url: 'https://192.0.2.7/' }] },
-    ...taskFails(key),
-  })),
   ...NODES.map((node): Trouble => ({
     name: `${node} does not become Ready`,
     node,
@@ -125,7 +134,7 @@ const TROUBLES: readonly Trouble[] = [
   ...(['stock', 'unfit', 'stays'] as const).map((what): Trouble => ({
     name: `surge nodes: ${what}`,
     node: null,
-    words: '',
+    words: { stock: 'no host is free', unfit: 'it has no route to the API', stays: 'the API server does not answer' }[what],
     strategy: { workers: { maxUnavailable: 0, maxSurge: 1 } },
     begin: (one) =>
       withModel(one, (model) => ({
@@ -167,27 +176,62 @@ const viewOf = ({ log, now }: RolloutSimulation, id: string = UPGRADE): UpgradeV
   return upgradeView(rows, Date.parse(now));
 };
 
-const steer = (
+const stateOf = ({ log }: RolloutSimulation): UpgradesState =>
+  log.reduce((before, event) => upgrades.evolve(before, event), upgrades.initial);
+
+/** What the gateway answers; upgrade-svc follows with the next run. */
+const told = (
   simulation: RolloutSimulation,
   type: SteeringCommand['type'],
   data: Record<string, unknown> = {},
 ): string => {
-  const state = simulation.log.reduce((before, event) => upgrades.evolve(before, event), upgrades.initial);
   const about = { namespace: 'default', cluster: 'demo', upgrade: UPGRADE, reason: 'no', ...data };
-  const decided = upgrades.decide(state, { type, data: about } as unknown as SteeringCommand);
+  const decided = upgrades.decide(stateOf(simulation), { type, data: about } as unknown as SteeringCommand);
   if (isRefusal(decided)) return decided.code;
   for (const fact of decided) simulation.say('request', fact);
-  simulation.run();
   return '';
 };
 
+const steer = (...all: Parameters<typeof told>): string => {
+  const answer = told(...all);
+  if (answer === '') all[0].run();
+  return answer;
+};
+
+const COMMANDS = [
+  'ApproveUpgrade',
+  'PauseUpgrade',
+  'ResumeUpgrade',
+  'RetryUpgrade',
+  'SkipNode',
+  'RollBackNode',
+  'OverrideRule',
+  'AbortUpgrade',
+] as const satisfies readonly SteeringCommand['type'][];
+
+/** The answers to all commands, one after the other. */
+const answersOf = (simulation: RolloutSimulation, node: NodeName): Readonly<Record<string, string>> => {
+  const planHash = viewOf(simulation).planHash ?? '0'.repeat(64);
+  return Object.fromEntries(
+    COMMANDS.map((command) => [command, told(simulation, command, { node, rule: 'B7', planHash })]),
+  );
+};
+
+const REFUSED_WHILE_ABORTING = Object.fromEntries(
+  COMMANDS.map((command) => [command, command === 'AbortUpgrade' ? '' : 'upgrade.phase']),
+);
+
 // --- the walk ---------------------------------------------------------------------------------------------------------------------
 
-const begun = ({ begin, strategy, target, model = () => modelOf(3, 3, FROM) }: Trouble): RolloutSimulation => {
+const begun = (
+  { begin, strategy, target, model = () => modelOf(3, 3, FROM) }: Trouble,
+  watch: (simulation: RolloutSimulation) => void = () => undefined,
+): RolloutSimulation => {
   const simulation = new RolloutSimulation(model());
   if (strategy !== undefined && JSON.stringify(strategy).includes('"maxUnavailable":0')) simulation.atOnce = 0;
   for (const [context, fact] of beginning(simulation.model, FROM)) simulation.say(context, fact);
   begin(simulation);
+  watch(simulation);
   simulation.say(
     'request',
     asked(target ?? toVersion('v1.34.4'), { failedShareMax: '100%', consecutiveFailuresMax: 1, ...strategy }),
@@ -225,6 +269,13 @@ const hasFailed = (simulation: RolloutSimulation): boolean =>
   failuresOf(simulation).length > 0 || simulation.count('NodeQuarantined') > 0;
 
 const ended = (simulation: RolloutSimulation): string => viewOf(simulation).phase;
+
+/** The cause is shown in its own words. */
+const expectCause = (simulation: RolloutSimulation, { words = WORDS }: Pick<Trouble, 'words'>): void => {
+  expect(words).not.toBe('');
+  const { message, nodes, operations } = viewOf(simulation);
+  expect(JSON.stringify([message, nodes, operations])).toContain(words);
+};
 
 type Way = (simulation: RolloutSimulation, trouble: Trouble) => void;
 
@@ -296,6 +347,36 @@ const WAYS: Readonly<Record<string, Way>> = {
     simulation.run();
     again(simulation);
   },
+  'an approval changes nothing of it, and of another plan is refused': (simulation, trouble) => {
+    const before = ended(simulation);
+    const { planHash } = viewOf(simulation);
+    expect(steer(simulation, 'ApproveUpgrade', { planHash })).toBe('');
+    expect(steer(simulation, 'ApproveUpgrade', { planHash: 'f'.repeat(64) })).toBe('upgrade.hash-mismatch');
+    expect(ended(simulation)).toBe(before);
+    expectCause(simulation, trouble);
+  },
+  'an override of the rule that stopped it takes effect or is refused, and neither hides the cause': (
+    simulation,
+    trouble,
+  ) => {
+    const rule = simulation.log.findLast(({ type }) => type === 'RolloutHalted')?.data;
+    if (rule === undefined || !('rule' in rule) || !isUpgradeRule(rule.rule)) throw new Error('it did not halt');
+    expect(steer(simulation, 'OverrideRule', { rule: rule.rule })).toBe('');
+    const { overridable } = UPGRADE_RULES[rule.rule];
+    expect(simulation.count('UpgradeCommandRefused')).toBe(overridable ? 0 : 1);
+    expectCause(simulation, trouble);
+    // A quarantined node keeps its pods beside the next one that is drained.
+    if (rule.rule === 'E4') simulation.atOnce = 2;
+    expect(steer(simulation, 'ResumeUpgrade')).toBe('');
+    trouble.heal(simulation);
+    simulation.run();
+    if (ended(simulation) !== 'Completed') expect(steer(simulation, 'RetryUpgrade')).toBe('');
+    expect(ended(simulation)).toBe('Completed');
+    const { nextActions, nodes } = viewOf(simulation);
+    const stayed = nodes.flatMap(({ name, phase }) => (phase === 'Quarantined' ? [name] : []));
+    expect(leftBehind(simulation, stayed)).toEqual([]);
+    expect(nextActions.filter((action) => action.includes('node uncordon'))).toHaveLength(stayed.length);
+  },
   'pause and resume change nothing of it': (simulation) => {
     const before = ended(simulation);
     const answer = steer(simulation, 'PauseUpgrade');
@@ -330,15 +411,182 @@ describe.each(TROUBLES)('$name', (trouble) => {
   it('ends its operation, with its cause in the status', () => {
     const simulation = begun(trouble);
     expect(simulation.harm).toEqual([]);
-    const { message, nodes, operations } = viewOf(simulation);
-    const words = hasFailed(simulation) ? (trouble.words ?? WORDS) : '';
-    expect(JSON.stringify([message, nodes, operations])).toContain(words);
+    expect(ended(simulation)).toBe('Halted');
+    expect(hasFailed(simulation)).toBe(true);
+    expectCause(simulation, trouble);
   });
 
   it.each(Object.entries(WAYS))('%s', (_what, way) => {
     const simulation = begun(trouble);
-    if (!hasFailed(simulation)) return expect(ended(simulation)).toBe('Completed');
     way(simulation, trouble);
     expect(simulation.harm).toEqual([]);
+  });
+
+  it('while it is aborted every other command is refused, and it ends with nothing left behind', () => {
+    const simulation = begun(trouble, (one) =>
+      one.when(
+        ({ type, data }) =>
+          type === (trouble.since ?? 'OperationStarted') && 'node' in data && (trouble.node === null || data.node === trouble.node),
+        () => {
+          expect(told(one, 'AbortUpgrade')).toBe('');
+          expect(ended(one)).toBe('Aborting');
+          expect(viewOf(one).message).toContain('nodes in progress are finished, and those that failed are let go');
+          expect(answersOf(one, trouble.node ?? w(1))).toEqual(REFUSED_WHILE_ABORTING);
+        },
+      ),
+    );
+    expect(simulation.count('UpgradeAbortRequested')).toBe(1);
+    expect(ended(simulation)).toBe('Aborted');
+    if (failuresOf(simulation).length > 0) expectCause(simulation, trouble);
+    const away = isSilentNode(simulation, trouble.node) ? [trouble.node ?? ''] : [];
+    expect(leftBehind(simulation, away)).toEqual([]);
+    trouble.heal(simulation);
+    for (const name of away) simulation.happens(name, { cordoned: false, cordonedBy: null });
+    simulation.run();
+    again(simulation);
+  });
+});
+
+// --- before there is a plan -------------------------------------------------------------------------------------------------------
+
+const CHECK_FAILS: Trouble = { name: 'the cluster cannot be read', node: null, ...taskFails('CheckUpgrade/') };
+
+describe('while an upgrade is Planning', () => {
+  /** The check has failed once, and has not been given up. */
+  const planning = (act: (one: RolloutSimulation) => void): RolloutSimulation =>
+    begun(CHECK_FAILS, (one) => one.after(1, () => act(one)));
+
+  it('approve, pause, resume, retry, skip and rollback are refused, and abort ends it', () => {
+    const simulation = planning((one) => {
+      expect(ended(one)).toBe('Planning');
+      expect(answersOf(one, w(1))).toEqual({
+        ApproveUpgrade: 'upgrade.not-planned',
+        PauseUpgrade: 'upgrade.phase',
+        ResumeUpgrade: 'upgrade.phase',
+        RetryUpgrade: 'upgrade.phase',
+        SkipNode: 'upgrade.not-planned',
+        RollBackNode: 'upgrade.not-planned',
+        OverrideRule: '',
+        AbortUpgrade: '',
+      });
+    });
+    expect(ended(simulation)).toBe('Aborted');
+    expect(leftBehind(simulation)).toEqual([]);
+    CHECK_FAILS.heal(simulation);
+    again(simulation);
+  });
+
+  it('a check that fails for good rejects it with the cause, and then every command is refused', () => {
+    const simulation = begun(CHECK_FAILS);
+    expect(ended(simulation)).toBe('Rejected');
+    expectCause(simulation, CHECK_FAILS);
+    const answers = answersOf(simulation, w(1));
+    expect(answers).toEqual(Object.fromEntries(Object.keys(answers).map((command) => [command, 'upgrade.phase'])));
+    CHECK_FAILS.heal(simulation);
+    again(simulation);
+  });
+});
+
+// --- steps without an operation ---------------------------------------------------------------------------------------------------
+
+const PROBES = { probes: [{ name: 'shop', url: 'https://192.0.2.7/' }] };
+
+const failingStep = (key: string): Trouble => ({ name: key, node: null, strategy: PROBES, ...taskFails(key) });
+
+describe.each([
+  ['EndProbes/', 'Completed'],
+  ['BeginProbes/', 'Paused'],
+] as const)('%s fails', (key, phase) => {
+  const trouble = failingStep(key);
+
+  it('shows its cause while it is tried on, and no longer once it has succeeded', () => {
+    const simulation = begun(trouble);
+    expect(ended(simulation)).toBe(phase);
+    expect(viewOf(simulation).message).toContain(WORDS);
+    expect(simulation.count('UpgradeStepFailed')).toBe(1);
+    trouble.heal(simulation);
+    simulation.run();
+    expect(viewOf(simulation)).toMatchObject({ phase: 'Completed', message: '' });
+    expect(leftBehind(simulation)).toEqual([]);
+    expect(probing(simulation)).toEqual([]);
+  });
+
+  it('another upgrade that begins meanwhile leaves nothing behind once it succeeds', () => {
+    const simulation = begun(trouble);
+    if (phase === 'Paused') expect(steer(simulation, 'AbortUpgrade')).toBe('');
+    trouble.heal(simulation);
+    again(simulation);
+    expect(probing(simulation)).toEqual([]);
+  });
+});
+
+describe('marks of workers that cannot be removed after an abort', () => {
+  const trouble: Trouble = {
+    name: 'marks',
+    node: w(1),
+    begin: (one) => {
+      one.failing.set(`EmptyNode/${w(1)}`, 'the API server is gone');
+      one.failing.set('UnmarkWorkers/', WORDS);
+    },
+    heal: (one) => {
+      one.failing.clear();
+      one.tryOn();
+    },
+  };
+  const aborted = (): RolloutSimulation => {
+    const simulation = begun(trouble);
+    expect(steer(simulation, 'AbortUpgrade')).toBe('');
+    expect(ended(simulation)).toBe('Aborted');
+    expect(simulation.model.marked).not.toEqual([]);
+    return simulation;
+  };
+
+  it('are shown with the cause until they are removed', () => {
+    const simulation = aborted();
+    expect(viewOf(simulation).message).toContain(WORDS);
+    expect(simulation.count('UpgradeStepFailed')).toBe(1);
+    trouble.heal(simulation);
+    simulation.run();
+    expect(viewOf(simulation).message).not.toContain(WORDS);
+    expect(leftBehind(simulation)).toEqual([]);
+  });
+
+  it('are removed after the next upgrade where that begins first', () => {
+    const simulation = aborted();
+    trouble.heal(simulation);
+    again(simulation);
+  });
+});
+
+const probing = ({ model }: RolloutSimulation): readonly string[] =>
+  nodesOf(model).flatMap(({ name, desired }) => ((desired.probes ?? []).length > 0 ? [name] : []));
+
+describe('a failed node that cannot be released', () => {
+  const trouble: Trouble = {
+    name: 'release',
+    node: w(1),
+    begin: (one) => {
+      agentFails(w(1), 'packages').begin(one);
+      one.failing.set(`ReleaseNode/${w(1)}`, RELEASE_WORDS);
+    },
+    heal: (one) => {
+      agentFails(w(1), 'packages').heal(one);
+      taskFails(`ReleaseNode/${w(1)}`).heal(one);
+    },
+  };
+
+  it('shows why, also while it is aborted, which ends once the node is released', () => {
+    const simulation = begun(trouble);
+    expect(ended(simulation)).toBe('Halted');
+    expect(viewOf(simulation).message).toContain(RELEASE_WORDS);
+    expect(steer(simulation, 'AbortUpgrade')).toBe('');
+    expect(ended(simulation)).toBe('Aborting');
+    expect(viewOf(simulation).message).toContain(RELEASE_WORDS);
+    trouble.heal(simulation);
+    simulation.run();
+    expect(ended(simulation)).toBe('Aborted');
+    expect(viewOf(simulation).message).not.toContain(RELEASE_WORDS);
+    expect(leftBehind(simulation)).toEqual([]);
+    again(simulation);
   });
 });

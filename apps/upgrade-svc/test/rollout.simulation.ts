@@ -1,4 +1,4 @@
-import { isRefusal, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { isRefusal, UPGRADE_STEPS, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { hookFactOf, hookOutcomeOf, hookRequestOf, nextCall, sentenceOfEvent, type HookReply } from '@fairlead/domain';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
 import type { QueuedTask } from '@fairlead/event-sourcing/jetstream';
@@ -62,6 +62,8 @@ export class RolloutSimulation {
   readonly failing = new Map<string, string>();
   /** `<task type>/<node>`: the task is never handled. */
   readonly lost = new Set<string>();
+  /** Attempts of tasks that are tried until they succeed; the simulated time does not wait for their next. */
+  private parked: (() => void)[] = [];
   /** Agents that report, but whose nodes never become Ready. */
   readonly stuck = new Set<string>();
   /** Replies of hooks, one per call; then Success. */
@@ -206,16 +208,13 @@ export class RolloutSimulation {
     }
     const task = this.follower.taskOf(queued, this.now)?.data as AnyRolloutTask | undefined;
     if (task === undefined || this.lost.has(`${type}/${task.node ?? ''}`)) return;
-    if (task.type === 'CheckUpgrade') {
-      this.check(queued);
-      return;
-    }
     if (task.type === 'CallHook') {
       this.callHook(queued, task);
       return;
     }
     const failure = this.failing.get(`${type}/${task.node ?? task.operation ?? ''}`);
     if (failure !== undefined) this.fail(queued, task, { attempt, message: failure });
+    else if (task.type === 'CheckUpgrade') this.check(queued);
     else this.work(queued, task, attempt);
   }
 
@@ -257,6 +256,7 @@ export class RolloutSimulation {
     task: AnyRolloutTask,
     { attempt, message }: { readonly attempt: number; readonly message: string },
   ): void {
+    const isTriedOn = UPGRADE_STEPS.some((step) => step === task.type);
     const last = attempt >= ATTEMPTS_MAX;
     const waitS = 5 * attempt;
     const failure = {
@@ -268,6 +268,7 @@ export class RolloutSimulation {
     };
     this.stated(this.follower.failed(queued.data, failure));
     if (!last) this.at(waitS, task.type, () => this.deliver(queued, attempt + 1));
+    else if (isTriedOn) this.parked.push(() => this.deliver(queued, attempt + 1));
   }
 
   private static readonly SECONDS: Readonly<Partial<Record<AnyRolloutTask['type'], number>>> = {
@@ -362,6 +363,11 @@ export class RolloutSimulation {
       for (const fact of acted.facts) this.append(`node-${name}`, fact);
     }
     this.wakeAgents();
+  }
+
+  /** The next attempts of tasks that are tried until they succeed. */
+  tryOn(): void {
+    for (const run of this.parked.splice(0)) this.at(1, 'another attempt', run);
   }
 
   repair(name: string): void {

@@ -30,6 +30,12 @@ export const PAUSE_REASONS = {
     sentence: '{probe} does not answer {node}: {message}',
     help: 'Fix the service, then "fairlead upgrade resume <cluster>". A probe that fails at that moment does not pause the rollout again.',
   },
+  'no-probes': {
+    by: 'gate',
+    rule: null,
+    sentence: 'its probes could not be started: {message}',
+    help: `No node is changed unwatched. ${ENDS_BY_ITSELF} Or end it: "fairlead upgrade abort <cluster>".`,
+  },
   window: {
     by: 'window',
     rule: 'D7',

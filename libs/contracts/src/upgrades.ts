@@ -181,6 +181,10 @@ export type UpgradeTarget = z.infer<typeof UpgradeTarget>;
  * The steps of an etcd restore from a snapshot (G4); all nodes complete one before any begins the next. bootstrap-svc
  * does `place`, upgrade-svc does `verify`, agents do the others; `undo` runs only if a step before `start` failed.
  */
+/** Steps that belong to no operation of a plan, or to one that has ended. */
+export const UPGRADE_STEPS = ['BeginProbes', 'EndProbes', 'UnmarkWorkers', 'ReleaseNode'] as const;
+export type UpgradeStep = (typeof UPGRADE_STEPS)[number];
+
 export const RESTORE_STEPS = ['place', 'stop', 'restore', 'start', 'verify', 'refresh', 'undo'] as const;
 export type RestoreStep = (typeof RESTORE_STEPS)[number];
 

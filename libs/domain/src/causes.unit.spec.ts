@@ -10,7 +10,7 @@ const BESIDE = new Set<string>(
    AgentCredentialIssued AgentUpdated AgentTakenOver ApiBalanced JoinTokenRenewed KubeconfigRefreshed AuthenticationConfigured TunnelStarted
    NodeLabelsSet DesiredVersionsSet DesiredNetworkSet NodeNetworkApplied NodeInitialized NodeDiverged VersionChanged
    EtcdSnapshotPlaced EtcdSnapshotRemoved EtcdSnapshotVerified EtcdSnapshotTaken EtcdRestoreStarted EtcdLeaderMoved
-   CertificatesExpiring CertificatesReported ProbeRecovered NodeAddressesReported VirtualAddressesProbed ApiAddressProbed UpgradePlanned NodesMarked NodesUnmarked SurgeReleased
+   CertificatesExpiring CertificatesReported ProbeRecovered NodeAddressesReported VirtualAddressesProbed ApiAddressProbed UpgradePlanned NodesMarked NodesUnmarked UpgradeStepRecovered SurgeReleased
    RemediationSkipped DriftRepairSuspended NodeExecRequested NodeExecOutputRemoved NodeLogsFollowRequested NodeLogsFollowEnded
    ControlPlaneChangeStarted NodeConditionsChanged NodeReadinessContradicted NodeReadinessConfirmed NodePressureChanged NodeWithoutMachineFound NodeWithoutMachineExpired
    NodeWithoutMachineGone`.split(/\s+/),

@@ -15,6 +15,7 @@ import {
   SKIP_WORDS,
   suspensionSentence,
   type RestoreStep,
+  type UpgradeStep,
 } from '@fairlead/contracts';
 
 type Sentence<T extends EventType> = (data: EventData<T>) => string;
@@ -139,6 +140,16 @@ export const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   refresh: 'restarts the kubelets of workers',
   undo: 'restores the previous data',
 };
+
+const UPGRADE_STEP_WORDS: Readonly<Record<UpgradeStep, string>> = {
+  BeginProbes: 'probes could not be started',
+  EndProbes: 'probes could not be ended',
+  UnmarkWorkers: 'the mark of workers could not be removed, and pods avoid them',
+  ReleaseNode: 'the node could not be released',
+};
+
+const upgradeStepWords = (step: UpgradeStep, node: string | null): string =>
+  `${UPGRADE_STEP_WORDS[step]}${node === null ? '' : ` (${node})`}`;
 
 /** Each event as a sentence for people, in past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
@@ -591,6 +602,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OperationCompleted: ({ operation, node, tookMs }) =>
     `${operation} is done${node === null ? '' : ` on ${node}`} after ${seconds(tookMs)}`,
   OperationFailed: (failed) => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
+  UpgradeStepFailed: ({ step, node, cause, attempt, nextAttemptAt }) =>
+    `${upgradeStepWords(step, node)}: ${sentenceOf(cause)} (${attemptWords({ attempt, attemptsMax: attempt, nextAttemptAt })})`,
+  UpgradeStepRecovered: ({ step, node }) => `it no longer holds that ${upgradeStepWords(step, node)}`,
   OperationPostponed: ({ operation, node, reason }) => `${operation} on ${node} is postponed: ${reason}`,
   NodesMarked: ({ nodes }) =>
     `${count(nodes.length, 'node')} that ${nodes.length === 1 ? 'is' : 'are'} not yet changed ${was(nodes.length)} marked, so that pods avoid ${nodes.length === 1 ? 'it' : 'them'}`,

@@ -199,7 +199,6 @@ const approve = (upgrade: Upgrade, command: ApproveUpgrade, ids: Steered): Decis
   if (upgrade.planHash === undefined) return refuse('upgrade.not-planned', { upgrade: id });
   if (upgrade.planHash !== planHash)
     return refuse('upgrade.hash-mismatch', { upgrade: id, actual: upgrade.planHash, given: planHash }, 'planHash');
-  if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
   const waits = upgrade.phase === 'Planned' && upgrade.mustBeApproved;
   return waits ? [{ type: 'UpgradeApproved', data: { ...ids, planHash } }] : nothing;
 };
@@ -246,7 +245,6 @@ const isControlPlane = (operations: ReadonlyMap<string, PlannedOperation>): bool
 
 const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Decision => {
   const { node, reason } = command.data;
-  if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
   const operations = planned(upgrade, command.data);
   if (isRefusal(operations)) return operations;
   if (upgrade.skipped.has(node)) return nothing;
@@ -282,6 +280,8 @@ const steer = ({ cluster, latest, over }: UpgradesState, command: SteeringComman
   if (!isOpen(latest)) return wrongPhase(command, latest.phase);
   const paused = refuseWhilePaused(cluster.pause, data, `${ACTIONS[command.type]} (upgrade ${latest.id})`);
   if (paused !== undefined) return paused;
+  // What is being aborted is finished or let go, whatever else is asked of it.
+  if (latest.phase === 'Aborting' && command.type !== 'AbortUpgrade') return wrongPhase(command, latest.phase);
   const ids = { uid: cluster.uid, upgradeId: latest.id };
   switch (command.type) {
     case 'ApproveUpgrade':

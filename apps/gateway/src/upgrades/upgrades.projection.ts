@@ -11,7 +11,9 @@ import {
   type UpgradePhase,
   type UpgradePlan,
   type UpgradeTarget,
+  without,
 } from '@fairlead/contracts';
+import { sentenceOfEvent } from '@fairlead/domain';
 import type { Projection } from '@fairlead/event-sourcing';
 import { operationStatesAfter, type OperationStates } from './operation.state.js';
 import { pauseSentence, upgradePhaseAfter, type PausedBy, type UpgradeMode } from '../lifecycle/upgrade.phase.js';
@@ -55,6 +57,8 @@ export interface UpgradeDoc {
   readonly leftFailed: readonly string[];
   /** What the hook says that holds it; absent: none does. */
   readonly held?: string;
+  /** Steps that fail and belong to no open operation, with their causes, by step and node; absent: none. */
+  readonly failingSteps?: Readonly<Record<string, string>>;
   /** Who aborted it, and why; absent: it was not aborted by an operator. */
   readonly abortedBy?: { readonly actor: string; readonly reason: string };
 }
@@ -94,11 +98,6 @@ const PLANNED: Readonly<Record<UpgradeMode, string>> = {
   'dry-run': '',
   ask: 'the plan waits for its approval',
   go: 'it is about to begin',
-};
-
-const without = (gates: UpgradeDoc['gates'], operation: string): UpgradeDoc['gates'] => {
-  const { [operation]: _passed, ...others } = gates;
-  return others;
 };
 
 const gated = (doc: UpgradeDoc, event: StoredEvent<'GateFailed' | 'GatePassed'>): UpgradeDoc => {
@@ -206,6 +205,18 @@ const aborted = (doc: UpgradeDoc, { data, meta }: StoredEvent<'RolloutAborted'>)
   return { ...doc, message: `${who}${why}${again}${left}`, leftFailed, finishedAt: meta.time, nextActions };
 };
 
+/** Nodes that it could not drain stay as they are when it is complete: cordoned, with their version. */
+const stayed = (
+  { cluster }: UpgradeDoc,
+  quarantined: readonly string[],
+): Pick<UpgradeDoc, 'message' | 'nextActions'> => ({
+  message: quarantined.length === 0 ? '' : `could not be drained, and stay cordoned: ${quarantined.join(', ')}`,
+  nextActions: quarantined.map(
+    (node) =>
+      `let ${node} take pods again: "fairlead node uncordon ${cluster} ${node}"; once its pods can be evicted, start the upgrade again`,
+  ),
+});
+
 const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
   const { time } = event.meta;
   switch (event.type) {
@@ -236,10 +247,18 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'RolloutAborted':
       return aborted(doc, event);
     case 'RolloutCompleted':
-      return { ...doc, message: '', finishedAt: time, nextActions: [] };
+      return { ...doc, ...stayed(doc, event.data.quarantined), finishedAt: time };
     default:
       return doc;
   }
+};
+
+const failingStepsAfter = (
+  before: Readonly<Record<string, string>>,
+  event: StoredEvent<'UpgradeStepFailed' | 'UpgradeStepRecovered'>,
+): Readonly<Record<string, string>> => {
+  const key = `${event.data.step}/${event.data.node ?? ''}`;
+  return event.type === 'UpgradeStepFailed' ? { ...before, [key]: sentenceOfEvent(event) } : without(before, key);
 };
 
 const change = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
@@ -256,6 +275,9 @@ const change = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'GateFailed':
     case 'GatePassed':
       return gated(doc, event);
+    case 'UpgradeStepFailed':
+    case 'UpgradeStepRecovered':
+      return { ...doc, failingSteps: failingStepsAfter(doc.failingSteps ?? {}, event) };
     default:
       return rolled(decided(doc, event), event);
   }
@@ -274,6 +296,8 @@ const CHANGING: ReadonlySet<string> = new Set<EventType>([
   'UpgradeRuleOverridden',
   'UpgradeCommandRefused',
   'SurgeSkipped',
+  'UpgradeStepFailed',
+  'UpgradeStepRecovered',
   'UpgradeHookBlocked',
   'UpgradeHookSucceeded',
   'UpgradeHookFailed',

@@ -321,6 +321,12 @@ const machinesMessage = (known: UpgradeContext): string => {
   return `waits for ${operation.kind === 'replace' ? replacedNodes(operation) : surgeNodes(known, operation)}`;
 };
 
+const messageOf = (known: UpgradeContext): string => {
+  const { upgrade } = known;
+  const message = upgrade.message === '' ? machinesMessage(known) : forCluster(upgrade, pauseMessage(known));
+  return [message, ...Object.values(upgrade.failingSteps ?? {})].filter(Boolean).join('; ');
+};
+
 const summaryOf = (known: UpgradeContext, nodes: readonly UpgradeNodeView[]): UpgradeSummary => {
   const { upgrade, nowMs } = known;
   const { startedAt, finishedAt } = upgrade;
@@ -331,7 +337,7 @@ const summaryOf = (known: UpgradeContext, nodes: readonly UpgradeNodeView[]): Up
     cluster: upgrade.cluster,
     mode: upgrade.mode,
     phase: upgrade.phase,
-    message: upgrade.message === '' ? machinesMessage(known) : forCluster(upgrade, pauseMessage(known)),
+    message: messageOf(known),
     target: upgrade.target,
     actor: upgrade.actor,
     requestedAt: upgrade.requestedAt,

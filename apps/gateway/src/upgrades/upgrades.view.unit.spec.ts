@@ -212,7 +212,7 @@ describe('an upgrade', () => {
         }),
         upgradeFact('UpgradeRetryRequested'),
         upgradeFact('RolloutResumed'),
-        upgradeFact('RolloutCompleted'),
+        upgradeFact('RolloutCompleted', { quarantined: [] }),
       ]),
     ).toEqual([
       'Planning: its rules are being checked',

@@ -7,7 +7,14 @@ import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { sayToNode } from './decisions.js';
 import { releasesFor } from './desired.releases.js';
 import { viewOf, nodeOf, recordFacts, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
-import type { BeginProbes, ChangeNode, EndProbes, ReleaseNode, StageNodes } from '../rollout/rollout.tasks.js';
+import {
+  UNTIL_DONE,
+  type BeginProbes,
+  type ChangeNode,
+  type EndProbes,
+  type ReleaseNode,
+  type StageNodes,
+} from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS } from '../tokens.js';
 
 const DECISIONS_AT_ONCE = 8;
@@ -50,12 +57,12 @@ export class ChangesEffects {
     await sayToNode(this.handle, task, node, { type: 'SetDesiredVersions', data });
   }
 
-  @OnTask('BeginProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  @OnTask('BeginProbes', { attemptsMax: UNTIL_DONE, backoffFirstMs: 500, timeoutMs: 60_000 })
   beginProbes(task: RolloutContext<BeginProbes>): Promise<void> {
     return this.setProbes(task, task.data.nodes, task.data.probes);
   }
 
-  @OnTask('EndProbes', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  @OnTask('EndProbes', { attemptsMax: UNTIL_DONE, backoffFirstMs: 500, timeoutMs: 60_000 })
   endProbes(task: RolloutContext<EndProbes>): Promise<void> {
     return this.setProbes(task, task.data.nodes, []);
   }
@@ -67,7 +74,7 @@ export class ChangesEffects {
   }
 
   /** Uncordoned before the permission is withdrawn: a released node is schedulable. */
-  @OnTask('ReleaseNode', { attemptsMax: 20, backoffFirstMs: 500, backoffMaxMs: 10_000, timeoutMs: 60_000 })
+  @OnTask('ReleaseNode', { attemptsMax: UNTIL_DONE, backoffFirstMs: 500, backoffMaxMs: 10_000, timeoutMs: 60_000 })
   async releaseNode(task: RolloutContext<ReleaseNode>): Promise<void> {
     const { uid, software, leftFailed } = task.data;
     const node = nodeOf(task);

@@ -10,7 +10,7 @@ import { Etcd } from '../etcd/etcd.effects.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { nodeOf, operationOf, recordFacts, viewOf, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
-import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.tasks.js';
+import { UNTIL_DONE, type EmptyNode, type MarkWorkers, type UnmarkWorkers } from '../rollout/rollout.tasks.js';
 import { drainOf, NEW_OPERATION } from '../rollout/rollout.state.js';
 import { poolOf } from '../plan/plan.request.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
@@ -60,7 +60,7 @@ export class EmptyEffects {
     await recordFacts(task, this.clock, { type: 'NodesMarked', data: { ...whereOf(task), nodes } });
   }
 
-  @OnTask('UnmarkWorkers', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
+  @OnTask('UnmarkWorkers', { attemptsMax: UNTIL_DONE, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
   async unmarkWorkers(task: RolloutContext<UnmarkWorkers>): Promise<void> {
     const { uid, upgradeId, nodes } = task.data;
     const cluster = await this.clusters.of(uid, task.cluster);

@@ -33,12 +33,14 @@ import {
   isInFlight,
   isOpen,
   looksAgainAt,
+  stepKeyOf,
   type ClusterState,
   type OperationState,
   type Pause,
   type Upgrade,
 } from './rollout.state.js';
 import { isAnyUnderWay } from './replacement.phase.js';
+import { tasks } from './rollout.planner.js';
 import { rolloutView, type RolloutView, type TrackedOperation } from './rollout.view.js';
 import { skewBrokenBy, versionsNow } from './skew.guard.planner.js';
 import {
@@ -527,6 +529,16 @@ const started = (view: RolloutView): readonly RolloutFact[] => {
   return [{ type: 'RolloutStarted', data: { ...ids(view), planHash } }];
 };
 
+/** Steps that had failed and are no longer desired: they have succeeded, or what they were for is gone. */
+const stepsRecovered = (cluster: ClusterState, view: RolloutView, now: string): readonly RolloutFact[] => {
+  const failing = Object.values(view.upgrade.failingSteps ?? {});
+  if (failing.length === 0) return [];
+  const desired = new Set(tasks(cluster, now).map(({ type, node }) => `${type}/${node ?? ''}`));
+  return failing
+    .filter((one) => !desired.has(stepKeyOf(one)))
+    .map(({ step, node }) => ({ type: 'UpgradeStepRecovered', data: { ...ids(view), step, node } }));
+};
+
 const opened = (view: RolloutView, now: string): readonly RolloutFact[] => {
   const { upgrade, cluster } = view;
   if (upgrade.refused.length > 0) return refusals(view);
@@ -545,6 +557,8 @@ export const advance = (cluster: ClusterState, now: string): readonly RolloutFac
   const beside = [...anotherRuns(cluster), ...replacedByOthers(cluster), ...comesNext(cluster)];
   if (beside.length > 0) return beside;
   const view = rolloutView(cluster);
+  const recovered = view === null ? [] : stepsRecovered(cluster, view, now);
+  if (recovered.length > 0) return recovered;
   return view === null || !isOpen(view.upgrade) ? releasedAgain(cluster, now) : opened(view, now);
 };
 

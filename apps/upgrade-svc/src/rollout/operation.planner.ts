@@ -185,7 +185,8 @@ const givenUpPhase = (tracked: TrackedOperation): Phase => {
 const drainEnd = ({ operation, state }: TrackedOperation): Phase | undefined => {
   const { timedOut, emptied } = drainOf(state, operation.node);
   if (timedOut === null || emptied || timedOut.policy === 'force') return undefined;
-  if (timedOut.policy === 'stop') return 'fail';
+  // A control plane that is left out would keep API servers of two versions (E7).
+  if (timedOut.policy === 'stop' || operation.role === 'control-plane') return 'fail';
   return state.withdrawn ? 'quarantine' : 'leave-failed';
 };
 

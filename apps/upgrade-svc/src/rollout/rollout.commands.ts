@@ -24,6 +24,8 @@ export type RolloutFact = Fact<
   | 'RolloutAborted'
   | 'RolloutCompleted'
   | 'UpgradeCommandRefused'
+  | 'UpgradeStepFailed'
+  | 'UpgradeStepRecovered'
   | EffectFact['type']
 >;
 

@@ -65,6 +65,6 @@ export const tasks = (state: Rollout, now: string): readonly AnyRolloutTask[] =>
     case 'planned':
       return hookCalls(view, now);
     case 'rejected':
-      return [];
+      return [...unmarking(view), ...unwatching(view)];
   }
 };

@@ -1,11 +1,12 @@
+import { UPGRADE_STEPS } from '@fairlead/contracts';
 import type { Reconciler, TaskFailure } from '@fairlead/event-sourcing';
 import { finding } from '../rules/finding.js';
 import { wakeAt } from './advance.planner.js';
 import type { RolloutCommand, RolloutFact } from './rollout.commands.js';
 import { rollout, withConsequences } from './rollout.decider.js';
 import { tasks } from './rollout.planner.js';
-import { waitsForChecks, type ClusterState, type Rollout } from './rollout.state.js';
-import { keyOf, type AnyRolloutTask, type RolloutTask, type RolloutTaskType } from './rollout.tasks.js';
+import { stepKeyOf, waitsForChecks, type ClusterState, type Rollout } from './rollout.state.js';
+import { keyOf, type AnyRolloutTask, type RolloutTaskType } from './rollout.tasks.js';
 
 const REASONS: Readonly<Record<RolloutTaskType, string>> = {
   CallHook: 'a hook is asked before or after a step',
@@ -34,13 +35,32 @@ const checkFailed = ({ uid, upgrade }: ClusterState, { cause, nextAttemptAt }: T
   return [{ type, data: { uid, upgradeId: upgrade.id, findings: [unreachable] } }];
 };
 
-const operationFailed = (
-  cluster: ClusterState,
-  { uid, upgradeId, operation }: RolloutTask,
-  { now, cause, attempt, attemptsMax, nextAttemptAt }: TaskFailure,
+/** Its cause is recorded when it is a new one: the step is tried until it succeeds. */
+const stepFailed = (
+  { upgrade }: ClusterState,
+  task: AnyRolloutTask,
+  { cause, attempt, nextAttemptAt }: TaskFailure,
 ): readonly RolloutFact[] => {
-  // An operation that is released after a failure has already failed; its tasks are retried without a fact.
-  if (operation === undefined || cluster.upgrade?.operations[operation]?.status !== 'open') return [];
+  const step = UPGRADE_STEPS.find((one) => one === task.type);
+  if (step === undefined || upgrade?.id !== task.upgradeId) return [];
+  const node = task.node ?? null;
+  if (upgrade.failingSteps?.[stepKeyOf({ step, node })]?.message === cause.message) return [];
+  const { uid, upgradeId } = task;
+  return [{ type: 'UpgradeStepFailed', data: { uid, upgradeId, step, node, cause, attempt, nextAttemptAt } }];
+};
+
+/** The release of a node is tried on after its operation has failed. */
+const RELEASES_MAX = 20;
+
+const operationFailed = (cluster: ClusterState, task: AnyRolloutTask, failure: TaskFailure): readonly RolloutFact[] => {
+  const { uid, upgradeId, operation } = task;
+  // An operation that is released after a failure has already failed.
+  if (operation === undefined || cluster.upgrade?.operations[operation]?.status !== 'open')
+    return stepFailed(cluster, task, failure);
+  const { now, cause, attempt } = failure;
+  const isRelease = task.type === 'ReleaseNode';
+  const attemptsMax = isRelease ? Math.min(RELEASES_MAX, failure.attemptsMax) : failure.attemptsMax;
+  const nextAttemptAt = attempt < attemptsMax ? failure.nextAttemptAt : null;
   const node = cluster.upgrade.plan?.operations.find(({ id }) => id === operation)?.node ?? null;
   const data = { uid, upgradeId, operation, node, cause, attempt, attemptsMax, nextAttemptAt };
   return withConsequences(cluster, [{ type: 'OperationFailed', data }], now);
@@ -49,7 +69,7 @@ const operationFailed = (
 /** The progress of an upgrade: its tasks, facts that follow without a task, and the effect of a failed attempt. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
-  version: 17,
+  version: 18,
   context: 'rollout',
   decider: rollout,
 

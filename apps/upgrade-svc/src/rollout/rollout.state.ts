@@ -12,6 +12,7 @@ import {
   type Probe,
   type SoftwareVersions,
   type UpgradeId,
+  type UpgradeStep,
   type UpgradePlan,
   type UpgradeRule,
   type GateStage,
@@ -137,6 +138,15 @@ export interface Refused {
   readonly finding: Finding;
 }
 
+/** A step that is tried until it succeeds. */
+export interface FailingStep {
+  readonly step: UpgradeStep;
+  readonly node: NodeName | null;
+  readonly message: string;
+}
+
+export const stepKeyOf = ({ step, node }: Pick<FailingStep, 'step' | 'node'>): string => `${step}/${node ?? ''}`;
+
 /** One upgrade, from its request to its end. */
 export interface Upgrade {
   readonly id: UpgradeId;
@@ -171,6 +181,8 @@ export interface Upgrade {
   readonly unwellBefore: readonly NodeName[];
   /** The findings that a declared upgrade waits for, and since when they are the same; absent: it does not wait. */
   readonly waits?: { readonly findings: readonly Finding[]; readonly since: string };
+  /** The last recorded cause of each step that fails and belongs to no open operation, by step and node. Absent: none. */
+  readonly failingSteps?: Readonly<Record<string, FailingStep>>;
   /** The version of the cluster when the upgrade was requested. */
   readonly from: KubernetesVersion;
 }

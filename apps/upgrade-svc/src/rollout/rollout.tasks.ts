@@ -239,6 +239,9 @@ export type RolloutTaskType =
   | 'ChangeNode'
   | 'ReleaseNode';
 
+/** Attempts of a step whose failure ends no operation: nothing else would continue it, so it is not given up. */
+export const UNTIL_DONE = 1_000_000;
+
 interface NamedTask {
   readonly type: string;
   readonly operation?: string;

@@ -149,6 +149,8 @@ export const holdback = (view: RolloutView, now: string): Pause | null => {
   const repairs = Object.values(cluster.repairs);
   // Replacements of this plan are repairs, too.
   if (repairs.length > 0 && !isReplacing(upgrade)) return pauseFor('in-progress', { operations: repairs.join('; ') });
+  const blind = upgrade.failingSteps?.['BeginProbes/'];
+  if (blind !== undefined && upgrade.request.strategy.stopOnProbeFailure) return pauseFor('no-probes', blind);
   const meltdown = meltdownOf(view);
   if (meltdown !== undefined) return pauseFor('meltdown', meltdown);
   if (isOverridden(upgrade, 'D7')) return null;

@@ -1,5 +1,6 @@
 import {
   fillTemplate,
+  without,
   PAUSE_REASONS,
   UPGRADE_RULES,
   isUpgradeRule,
@@ -21,11 +22,11 @@ import {
   withoutSurge,
   type EvolveUpgrade,
 } from './operation.evolve.js';
-import { isUnhealthy, operationsOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
+import { isUnhealthy, operationsOf, stepKeyOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
 
 export const newUpgrade = (
   request: EventData<'UpgradeRequested'>,
-  { version }: Pick<ClusterState, 'version'>,
+  { version, upgrade }: Pick<ClusterState, 'version' | 'upgrade'>,
 ): Upgrade => ({
   id: request.upgradeId,
   from: version,
@@ -49,7 +50,8 @@ export const newUpgrade = (
   failuresInARow: 0,
   probesFailing: {},
   probesKnown: [],
-  marked: [],
+  // Marks that an earlier upgrade could not remove are removed after this one.
+  marked: upgrade?.marked ?? [],
   surging: [],
   refused: [],
   unwellBefore: [],
@@ -188,6 +190,14 @@ const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
   RolloutHalted: (upgrade, { data: { rule, cause } }) => ({ ...upgrade, halted: { rule, cause }, paused: null }),
   RolloutAborted: (upgrade) => ({ ...upgrade, status: 'ended', end: 'aborted' }),
   RolloutCompleted: (upgrade) => ({ ...upgrade, status: 'ended', end: 'completed' }),
+  UpgradeStepFailed: (upgrade, { data: { step, node, cause } }) => ({
+    ...upgrade,
+    failingSteps: { ...upgrade.failingSteps, [stepKeyOf({ step, node })]: { step, node, message: cause.message } },
+  }),
+  UpgradeStepRecovered: (upgrade, { data }) => ({
+    ...upgrade,
+    failingSteps: without(upgrade.failingSteps ?? {}, stepKeyOf(data)),
+  }),
   UpgradeCommandRefused: (upgrade, { data }) => ({
     ...upgrade,
     refused: upgrade.refused.filter(({ request }) => request !== data.request),

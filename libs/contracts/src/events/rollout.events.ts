@@ -8,6 +8,7 @@ import {
   RESTORE_STEPS,
   SNAPSHOT_ENDS,
   UPGRADE_MODES,
+  UPGRADE_STEPS,
   UpgradePlan,
   UpgradeStrategy,
   UpgradeTarget,
@@ -246,6 +247,22 @@ export const rolloutFactEvents = {
       attemptsMax: z.int().min(1),
       nextAttemptAt: z.iso.datetime().nullable(),
     }),
+  ),
+  UpgradeStepFailed: fact(
+    'A step of an upgrade that belongs to no open operation failed: it is tried again until it succeeds.',
+    z.strictObject({
+      uid,
+      upgradeId,
+      step: z.enum(UPGRADE_STEPS),
+      node: node.nullable().describe('null: a step for several nodes'),
+      cause: Cause,
+      attempt: z.int().min(1),
+      nextAttemptAt: z.iso.datetime().nullable(),
+    }),
+  ),
+  UpgradeStepRecovered: fact(
+    'A step of an upgrade that had failed has succeeded, or is no longer needed.',
+    z.strictObject({ uid, upgradeId, step: z.enum(UPGRADE_STEPS), node: node.nullable() }),
   ),
   OperationPostponed: fact(
     'A started operation is postponed in favour of others of its kind; the node was not changed.',
