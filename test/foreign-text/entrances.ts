@@ -12,7 +12,7 @@ import {
 } from '@fairlead/contracts';
 import { hookOutcomeOf, type HookCall } from '@fairlead/domain';
 import { parseKubeadmRefusal, parseKubeletConfiguration } from '@fairlead/parsers';
-import { WORST_JSON, WORST_LINES, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
+import { WORST_JSON, WORST_LINES, WORST_YAML } from '@fairlead/testing/worst.texts';
 import { X509Certificate } from 'node:crypto';
 import validRange from 'semver/ranges/valid.js';
 import { kubeadmManifests } from '../../libs/kubernetes/src/kubeadm.js';
@@ -40,25 +40,10 @@ import { failingIn } from '../../libs/kubernetes/src/cluster/client-node.cluster
 import { DEPRECATED_METRIC, deprecatedApisIn } from '../../libs/kubernetes/src/cluster/deprecated.metrics.js';
 import { fieldsOfKubeconfig } from '../../libs/kubernetes/src/kubeconfig.document.js';
 import { parseResult } from '../../libs/node-scripts/src/shell/result.js';
+import { bytes, KIB, MIB, type Entrance, type Shapes } from './entrance.js';
+import { SMALL_ENTRANCES } from './small.entrances.js';
 
-type Shapes = Readonly<Record<string, WorstText>>;
-
-/** A place where untrusted text enters, and a function that processes it like that place. */
-export interface Entrance {
-  /** The file that parses it. */
-  readonly file: string;
-  readonly what: string;
-  readonly shapes: Shapes;
-  /** Maximum characters accepted there. */
-  readonly lengthMax: number;
-  readonly feed: (text: string) => unknown;
-}
-
-const KIB = 1_024;
-const MIB = 1_024 * KIB;
 const JSON_AND_LINES: Shapes = { ...WORST_JSON, ...WORST_LINES };
-
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** A body of the REST API, as parsed by Express. */
 const body = (text: string): unknown => JSON.parse(text);
@@ -330,58 +315,5 @@ export const ENTRANCES: readonly Entrance[] = [
     lengthMax: 2 * MIB,
     feed: parseLine,
   },
+  ...SMALL_ENTRANCES,
 ];
-
-/** Text that goes straight to a bounded parser and from there to a schema, or is covered by a separate spec. */
-export const ELSEWHERE: Readonly<Record<string, string>> = {
-  'apps/cli/src/lab/lab.effects.ts': 'parseJson of at most 4 MiB, by a person who waits',
-  'apps/bootstrap-svc/src/adapters/helm/helm.program.ts': 'parseJson of at most 32 MiB and 500,000 values',
-  'libs/service-kit/src/charts/chart.index.ts': 'in a worker: helm.repository.int.spec.ts',
-  'libs/service-kit/src/charts/oci.charts.ts': 'parseJson of at most 1 MiB: chart.registry.int.spec.ts',
-  'libs/kubernetes/src/known.resources.ts': 'parseJson of at most 4 MiB, of objects that were applied',
-  'apps/bootstrap-svc/src/releases/inventory.ts': 'parseJson of at most 256 KiB',
-  'apps/cli/src/addon/values.file.ts': 'parseYaml with the limits of other files of the CLI',
-  'apps/infra-svc/src/adapters/helm/helm.archive.ts':
-    'parseJson and parseYaml of at most 128 KiB; archives: helm.repository.int.spec.ts',
-  'apps/infra-svc/src/adapters/keycloak/keycloak.client.ts': 'parseJson of at most 1 MiB',
-  'apps/tunnel/src/adapters/nats/nats.names.ts': 'parseJson of at most 65,536 characters',
-  'apps/tunnel/src/sign-in/sealed.cookies.ts': 'parseJson of at most 4,000 characters that it has sealed itself',
-  'apps/tunnel/src/adapters/tls/certificates.ts': 'certificates of the administrator',
-  'apps/tunnel/src/adapters/ssh/ssh.sessions.ts': 'a public key that is reserved already, in an SSH packet',
-  'apps/infra-svc/src/adapters/tunnel/nats.tunnel.names.ts': 'parseJson of at most 65,536 characters',
-  'apps/infra-svc/src/adapters/lab/lab.client.ts': 'parseJson of at most 16 MiB',
-  'apps/infra-svc/src/adapters/ssh-keys/openssh.keys.ts': 'a private key of an administrator, at most 64 KiB',
-  'apps/infra-svc/src/catalogue/catalogue.planner.ts': 'a range that the gateway has checked',
-  'apps/gateway/src/limits/monitor.client.ts': 'parseJson of at most 1 MiB',
-  'apps/gateway/src/executions/executions.ts': 'parseJson of at most 16 MiB that bootstrap-svc has sealed',
-  'apps/gateway/src/applications/applications.queries.ts': 'parseJson of at most 128 KiB that infra-svc has checked',
-  'apps/gateway/src/auth/issuer.client.ts': 'tokens of at most 12,288 characters, whose signature is checked first',
-  'apps/gateway/src/autoscaler/autoscaler.server.ts': 'messages of at most 4 MiB, after a client certificate',
-  'apps/gateway/src/autoscaler/autoscaler.access.ts': 'the certificate of a TLS connection, which Node.js has parsed',
-  'libs/parsers/src/certificates.ts': 'X509Certificate of at most 16 KiB',
-  'apps/bootstrap-svc/src/adapters/nats/host.channels.ts': 'parseJson of at most 64 KiB',
-  'apps/bootstrap-svc/src/hosts/agent.credentials.effects.ts': 'parseJson of at most 64 KiB',
-  'apps/bootstrap-svc/src/upstream.files.ts': 'files of this repository',
-  'apps/upgrade-svc/src/agents/state.effects.ts': 'parseJson of at most the size of a fact',
-  'apps/node-agent/src/adapters/kubernetes/node.watch.ts': 'parseJson of at most 4 MiB',
-  'apps/node-agent/src/host/host.join.ts': 'parseJson of at most 256 KiB, of the gateway',
-  'apps/node-agent/src/certificates/certificates.ts': 'certificates of its own host',
-  'apps/node-agent/src/software/cni.item.ts': 'parseJson of at most 64 KiB of its own host',
-  'apps/cli/src/api/api.failures.ts': 'parseJson of at most 1 MiB',
-  'apps/cli/src/api/issuer.effects.ts': 'parseJson of at most 64 KiB, of a token that the issuer has granted',
-  'apps/cli/src/connection/connection.commands.ts': 'parseYaml with the limits of other files of the CLI',
-  'apps/cli/src/handover/handover.file.store.ts':
-    'lines with the limits of parseLine; what they unpack to is read line by line',
-  'apps/web/src/audit/audit.view.tsx': 'parseJson of at most 64 MiB that the reader chose, in the browser',
-  'apps/lab/src/': 'a simulation: parseYaml and parseJson of at most 3 MiB',
-  'libs/api-client/src/events.ts': 'parseJson of at most 2 MiB, of the gateway',
-  'libs/api-client/src/logs.ts': 'parseJson of at most 2 MiB, of the gateway',
-  'libs/api-client/src/messages.ts': 'parseJson of at most 1 MiB, of the gateway',
-  'libs/embedded/src/credentials/authority.store.ts': 'files of the data folder',
-  'libs/embedded/src/credentials/claims.ts': 'parseJson, of claims that NATS has accepted',
-  'libs/kubernetes/src/cluster/eviction.ts': 'parseJson of at most 64 KiB',
-  'libs/kubernetes/src/kubernetes.client.ts': 'pages of API servers, with specs of their own',
-  'libs/mirror/src/bundle.ts': 'archives whose SHA-256 or signature is known, read as a stream',
-  'libs/parsers/src/': 'the parsers',
-  'libs/testing/src/': 'for specs only',
-};

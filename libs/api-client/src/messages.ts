@@ -34,6 +34,17 @@ const failureOf = async (response: Response): Promise<StreamFailed> => {
   return new StreamFailed(error?.message ?? `HTTP ${response.status}`, response.status, error?.reason);
 };
 
+const FAULTS_MAX = 100;
+
+/** A few fields that are not known may come from a newer gateway; a page of a proxy consists of nothing else. */
+const faults = (): (() => void) => {
+  let count = 0;
+  return () => {
+    count += 1;
+    if (count > FAULTS_MAX) throw new StreamFailed('the server answered with something else than events', 200, undefined);
+  };
+};
+
 /** Server-sent events of one connection, until it ends. */
 export async function* messages(
   url: URL,
@@ -53,7 +64,7 @@ export async function* messages(
     onConnected?.();
     if (response.body === null) return;
     const heard: EventSourceMessage[] = [];
-    const parser = createParser({ onEvent: (message) => heard.push(message) });
+    const parser = createParser({ onEvent: (message) => heard.push(message), onError: faults() });
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
       watchdog.refresh();
       parser.feed(text);

@@ -47,7 +47,7 @@ type AnyObject = Readonly<Record<string, unknown>>;
 const NOT_FOUND = 404;
 const OBJECT_LENGTH_MAX = 4 * 1_048_576;
 
-const objectIn = (text: string): AnyObject => {
+export const objectIn = (text: string): AnyObject => {
   const value = parseJson(text, { lengthMax: OBJECT_LENGTH_MAX });
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('the answer is no object');
   return value as AnyObject;

@@ -22,8 +22,19 @@ const ATTEMPTS = 3;
 const processorMs = (work: () => unknown): number => {
   const before = process.cpuUsage();
   work();
+  return sinceMs(before);
+};
+
+const sinceMs = (before: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
+};
+
+/** The same for work that may be asynchronous. */
+const processorMsOf = async (work: () => unknown): Promise<number> => {
+  const before = process.cpuUsage();
+  await work();
+  return sinceMs(before);
 };
 
 const YARDSTICK = `[${Array.from({ length: 30_000 }, (_, at) => `{"k${at % 5_000}":"${at.toString(36)}"}`).join(',')}]`;
@@ -54,11 +65,12 @@ const slowness = (): number => Math.max(1, fastest(yardstick, 0, 2) / YARDSTICK_
  * any machine.
  * @returns undefined, or by how much it took longer
  */
-export const promiseBrokenBy = (length: number, work: () => unknown): string | undefined => {
+export const promiseBrokenBy = async (length: number, work: () => unknown): Promise<string | undefined> => {
   const promised = Math.max(NOTICED_MS, (length / MEBIBYTE) * PROMISE_MS_PER_MIB);
-  const first = processorMs(work);
-  if (first <= promised) return undefined;
+  let took = await processorMsOf(work);
+  if (took <= promised) return undefined;
   const allowed = promised * slowness() * NOISE;
-  const took = Math.min(first, fastest(work, allowed, ATTEMPTS));
+  for (let attempt = 0; attempt < ATTEMPTS && took > allowed; attempt += 1)
+    took = Math.min(took, await processorMsOf(work));
   return took <= allowed ? undefined : `${Math.round(took)} ms, where ${Math.round(allowed)} ms are allowed`;
 };

@@ -152,3 +152,29 @@ export const WORST_LINES: Readonly<Record<string, WorstText>> = {
   'half characters': repeated('\uD800'),
   'begins of certificates': repeated('-----BEGIN CERTIFICATE-----\n'),
 };
+
+/** Worst cases for PEM and keys, whose bodies are base64. */
+export const WORST_PEM: Readonly<Record<string, WorstText>> = {
+  ...Object.fromEntries(
+    ['CERTIFICATE', 'OPENSSH PRIVATE KEY', 'RSA PRIVATE KEY', 'PUBLIC KEY'].flatMap((kind) => [
+      [`a long ${kind}`, repeated('AAAA', `-----BEGIN ${kind}-----\n`, `\n-----END ${kind}-----\n`)],
+      [`many of ${kind}`, repeated(`-----BEGIN ${kind}-----\nAAAA\n-----END ${kind}-----\n`)],
+      [`beginnings of ${kind}`, repeated(`-----BEGIN ${kind}-----\n`)],
+      [`headers of ${kind}`, repeated('A: b\n', `-----BEGIN ${kind}-----\n`, `\n-----END ${kind}-----\n`)],
+    ]),
+  ),
+};
+
+/** Worst cases for protocol buffers; each character is one byte (latin1). Field 1 stands for whatever a message has there. */
+export const WORST_PROTOBUF: Readonly<Record<string, WorstText>> = {
+  'groups that never end': repeated('\u000B'),
+  'groups that end at once': repeated('\u000B\u000C'),
+  'a number that never ends': repeated('\u00FF'),
+  'empty messages': repeated('\u000A\u0000'),
+  'other empty messages': repeated('\u0012\u0000'),
+  'short strings': repeated('\u000A\u0001a'),
+  'numbers of known fields': repeated('\u0008\u0001\u0010\u0001'),
+  'fields that nobody knows': repeated('\u00F8\u0007\u0001'),
+  'a length beyond the end': repeated('\u000A\u007F'),
+  'nothing but zeros': repeated('\u0000'),
+};

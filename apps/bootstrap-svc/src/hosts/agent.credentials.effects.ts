@@ -34,7 +34,7 @@ const BOOTSTRAP_PROCESS = processConsumer(bootstrapReconciler());
 /** The name of a user and a few other fields. */
 const REQUEST_LENGTH_MAX = 65_536;
 
-const requestIn = (message: Msg): AgentRenewMessage | undefined =>
+export const requestIn = (message: Pick<Msg, 'string'>): AgentRenewMessage | undefined =>
   AgentRenewMessage.safeParse(parseJsonOrUndefined(message.string(), { lengthMax: REQUEST_LENGTH_MAX })).data;
 
 /** Signs new claims for the users of nodes, as long as the node belongs to its cluster. */

@@ -9,7 +9,7 @@ type Values = Record<string, unknown>;
 
 /** Chart values from a file, in Helm's format. */
 export const valuesIn = async (file: string, io: Io): Promise<Values> => {
-  const values = parsed(await textIn(file, io), file);
+  const values = parseValues(await textIn(file, io), file);
   if (typeof values === 'object' && values !== null && !Array.isArray(values)) return values as Values;
   throw usageFailure(`${file} does not hold values: it is no mapping`);
 };
@@ -23,7 +23,7 @@ const textIn = async (file: string, io: Io): Promise<string> => {
   }
 };
 
-const parsed = (text: string, file: string): unknown => {
+export const parseValues = (text: string, file: string): unknown => {
   try {
     return parseYaml(text, FILE_LIMITS);
   } catch (error) {

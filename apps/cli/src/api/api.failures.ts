@@ -76,7 +76,7 @@ const faultOf = ({ reason, message, help, field }: ErrorBody, otherwise: Pick<Fa
 
 const ANSWER_LENGTH_MAX = 1_048_576;
 
-const errorBodyOf = async (response: Response): Promise<ErrorBody> => {
+export const errorBodyOf = async (response: Pick<Response, 'text'>): Promise<ErrorBody> => {
   const text = await response.text();
   // A proxy's page is not JSON; the status determines the failure.
   const body = parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX });

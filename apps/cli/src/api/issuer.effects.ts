@@ -53,7 +53,7 @@ const stored = (access: Omit<IssuerAccess, 'scopes'>, answer: TokenEndpointRespo
 };
 
 /** The `exp` of the token; the server is who verifies it. */
-const endOf = (token: string, { expires_in: seconds = 0 }: TokenEndpointResponse, nowMs: number): number => {
+export const endOf = (token: string, { expires_in: seconds = 0 }: TokenEndpointResponse, nowMs: number): number => {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
   const claims = parseJsonOrUndefined(payload, { lengthMax: TOKEN_LENGTH_MAX });
   const exp = typeof claims === 'object' && claims !== null && 'exp' in claims ? claims.exp : undefined;

@@ -313,9 +313,11 @@ const addSet = (parent: Command, io: Io): void => {
     );
 };
 
+export const parseSettings = (text: string): unknown => parseYaml(text, FILE_LIMITS);
+
 const readSettings = async (file: string, io: Io): Promise<Record<string, unknown>> => {
   try {
-    const settings = parseYaml(await readFile(resolve(io.cwd, file), 'utf8'), FILE_LIMITS);
+    const settings = parseSettings(await readFile(resolve(io.cwd, file), 'utf8'));
     if (typeof settings === 'object' && settings !== null && !Array.isArray(settings))
       return settings as Record<string, unknown>;
   } catch (error) {

@@ -61,7 +61,8 @@ const tokenOf = ({ access }: Session, { labTokenFile }: LabOptions): string => {
   return readToken(file, 'Give the token of the lab with --lab-token-file.');
 };
 
-const bodyOf = (text: string): unknown => (text === '' ? undefined : parseJsonOrUndefined(text, ANSWER_LIMITS));
+/** undefined: it is no JSON. */
+export const labAnswerIn = (text: string): unknown => (text === '' ? undefined : parseJsonOrUndefined(text, ANSWER_LIMITS));
 
 const refused = (status: number, body: unknown, endpoint: string): CliFailure => {
   const { message = `it answered ${status}` } = Refusal.safeParse(body).data ?? {};
@@ -94,7 +95,7 @@ export const labFaults = async (
       cause: error,
     });
   });
-  const body = bodyOf(await response.text());
+  const body = labAnswerIn(await response.text());
   late.clear();
   if (!response.ok) throw refused(response.status, body, endpoint);
   return (Answer.safeParse(body).data?.items ?? []) as unknown as readonly LabFault[];

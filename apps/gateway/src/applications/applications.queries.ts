@@ -10,6 +10,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { applicationView, versionKey, type ApplicationDoc } from './applications.projection.js';
 
+/** infra-svc has checked that it is the JSON of an object. */
+export const parseSchema = (text: string | null): Record<string, unknown> | null =>
+  text === null ? null : (parseJson(text, { lengthMax: SCHEMA_BYTES_MAX }) as Record<string, unknown>);
+
 interface Row {
   readonly key: string;
   readonly doc: ApplicationDoc;
@@ -38,10 +42,7 @@ export class ApplicationQueries {
     >('select doc from application_versions where key = $1', [versionKey(application, version)]);
     if (row === undefined) return undefined;
     const { schema, uiSchema = null, version: name, digest, appVersion } = row.doc;
-    // infra-svc has checked that it is the JSON of an object.
-    const parsed = (text: string | null): Record<string, unknown> | null =>
-      text === null ? null : (parseJson(text, { lengthMax: SCHEMA_BYTES_MAX }) as Record<string, unknown>);
     const about = { kind: 'ApplicationVersion', application, version: name, digest, appVersion } as const;
-    return { ...about, schema: parsed(schema), uiSchema: parsed(uiSchema) };
+    return { ...about, schema: parseSchema(schema), uiSchema: parseSchema(uiSchema) };
   }
 }

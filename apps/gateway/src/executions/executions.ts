@@ -23,6 +23,9 @@ import { executions, type RequestExec } from './executions.decider.js';
 /** As much as is kept of what a command prints, twice, in JSON. */
 const OUTPUT_LENGTH_MAX = 16 * 1_048_576;
 
+export const parseOutput = (text: string): ExecOutput =>
+  ExecOutput.parse(parseJson(text, { lengthMax: OUTPUT_LENGTH_MAX }));
+
 /** What is asked for, and for how long the caller waits for its end. */
 export type ExecRequest = Pick<RequestExec['data'], 'purpose' | 'command' | 'timeoutSeconds'>;
 
@@ -125,7 +128,7 @@ export class Executions {
     if (ended.outcome === 'failed') return { ...view, state: 'failed', message: sentenceOf(ended.cause) };
     const text = await this.secrets.get(ended.outputRef);
     if (text === undefined) throw this.unknown(path, id);
-    const { stdout, stderr } = ExecOutput.parse(parseJson(text, { lengthMax: OUTPUT_LENGTH_MAX }));
+    const { stdout, stderr } = parseOutput(text);
     const { exitCode, truncated, tookMs } = ended;
     return { ...view, state: 'finished', exitCode, stdout, stderr, truncated, tookMs };
   }

@@ -11,8 +11,10 @@ export const monitored = async (url: URL, timeoutMs: number): Promise<unknown> =
     answer.destroy();
     throw new Error(`it answers with status ${answer.statusCode}`);
   }
-  return parseJson(await textOf(answer), { lengthMax: ANSWER_BYTES_MAX });
+  return parseMonitored(await textOf(answer));
 };
+
+export const parseMonitored = (text: string): unknown => parseJson(text, { lengthMax: ANSWER_BYTES_MAX });
 
 const answerOf = (url: URL, timeoutMs: number): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { ApplicationSettings, ApplicationVersion } from '@fairlead/contracts';
 import rcompare from 'semver/functions/rcompare.js';
 import satisfies from 'semver/functions/satisfies.js';
-import valid from 'semver/functions/valid.js';
+import parse from 'semver/functions/parse.js';
 import type { IndexedVersion } from './catalogue.ports.js';
 
 const NAMED_MAX = 5;
@@ -22,9 +22,15 @@ type KnownVersions = readonly Pick<ApplicationVersion, 'version' | 'digest'>[];
 
 /** Newest first. Versions that differ only in their build are equal, so the first one is used. */
 const newestFirst = (indexed: readonly IndexedVersion[]): readonly IndexedVersion[] => {
-  const usable = indexed.filter(({ version, deprecated }) => !deprecated && valid(version) !== null);
-  const sorted = usable.toSorted((one, other) => rcompare(one.version, other.version));
-  return sorted.filter((one, index) => index === 0 || rcompare(sorted[index - 1]!.version, one.version) !== 0);
+  const usable = indexed.flatMap((entry) => {
+    // Parsed once: a comparison of texts parses both.
+    const parsed = entry.deprecated ? null : parse(entry.version);
+    return parsed === null ? [] : [{ entry, parsed }];
+  });
+  const sorted = usable.toSorted((one, other) => rcompare(one.parsed, other.parsed));
+  return sorted
+    .filter((one, index) => index === 0 || rcompare(sorted[index - 1]!.parsed, one.parsed) !== 0)
+    .map(({ entry }) => entry);
 };
 
 /** The newest version names in the range. */
@@ -33,9 +39,11 @@ export const newestIn = (
   versions: readonly string[],
 ): readonly string[] =>
   versions
-    .filter((version) => valid(version) !== null && satisfies(version, range))
+    .flatMap((version) => parse(version) ?? [])
+    .filter((parsed) => satisfies(parsed, range))
     .toSorted(rcompare)
-    .slice(0, keep);
+    .slice(0, keep)
+    .map(({ raw }) => raw);
 
 /** Skips deprecated entries and invalid versions; pre-releases match only a range that includes one. */
 export const planOf = (

@@ -10,7 +10,7 @@ export interface Member {
 }
 
 const optionalIn = (manifest: string, flag: string): string | undefined =>
-  new RegExp(`^\\s*(?:-\\s+)?--${flag}=(\\S+)[\\s\\\\]*$`, 'm').exec(manifest)?.[1];
+  new RegExp(`^[ \\t]*(?:-[ \\t]+)?--${flag}=(\\S+)[ \\t\\\\]*$`, 'm').exec(manifest)?.[1];
 
 const flagIn = (manifest: string, flag: string): string => {
   const value = optionalIn(manifest, flag);

@@ -38,15 +38,19 @@ const configOf = (version: string): string => {
   ].join('\n');
 };
 
+/** The certificate and the key of a kubeconfig; empty: it has none. */
+export const pemsIn = (kubeconfig: string): readonly string[] =>
+  ['certificate', 'key'].map((part) => {
+    const [, data] = new RegExp(`^[ \\t]*client-${part}-data:[ \\t]*(\\S+)[ \\t]*$`, 'm').exec(kubeconfig) ?? [];
+    return data === undefined ? '' : Buffer.from(data, 'base64').toString('utf8');
+  });
+
 /** Signs with the cluster's CA, whose key a control plane has; no API is needed. */
 const signed = async (host: HostPort, { name, organization }: ClientCertificate, version: string): Promise<string> => {
   await host.writeFile(CONFIG, configOf(version), PRIVATE);
   const words = ['kubeconfig', 'user', '--config', CONFIG, '--client-name', name, '--org', organization];
   const kubeconfig = await mustRun(host, 'kubeadm', words, TIMEOUT_MS);
-  const pems = ['certificate', 'key'].map((part) => {
-    const [, data] = new RegExp(`^\\s*client-${part}-data:\\s*(\\S+)\\s*$`, 'm').exec(kubeconfig) ?? [];
-    return data === undefined ? '' : Buffer.from(data, 'base64').toString('utf8');
-  });
+  const pems = pemsIn(kubeconfig);
   if (!pems.includes('')) return pems.join('');
   const message = 'it printed no client certificate';
   throw new ExternalFailure({ operation: 'kubeadm kubeconfig user', target: 'host', message });

@@ -16,6 +16,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const ASK_EVERY_MS = 2_000;
 const ANSWER_LENGTH_MAX = 262_144;
+
+export const parseAnswer = (text: string): unknown => parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX });
 const ANSWER_TIMEOUT_MS = 30_000;
 /** The host stops trying after this long without a response; the command may be repeated. */
 const SILENT_MS = 10 * 60_000;
@@ -94,7 +96,7 @@ const ask = async (server: URL, request: HostJoinRequest): Promise<HostJoinView 
     redirect: 'error',
   });
   const text = await response.text();
-  const json = parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX });
+  const json = parseAnswer(text);
   const view = HostJoinView.safeParse(json);
   if (response.status === 200 && view.success) return view.data;
   const words = (json as { message?: unknown } | undefined)?.message;

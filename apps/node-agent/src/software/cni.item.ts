@@ -39,14 +39,15 @@ export interface CniOptions {
 /** Names and SHA-256 of about twenty files. */
 const RECORD_LENGTH_MAX = 65_536;
 
+export const parseRecord = (text: string): Record | undefined =>
+  Record.safeParse(parseJson(text, { lengthMax: RECORD_LENGTH_MAX })).data;
+
 /** The plugins of the CNI project; other plugins in the same folder are kept. */
 export const cniItem = (options: CniOptions): Item => {
   const { host, files, mirror, version } = options;
   const read = async (): Promise<Record | undefined> => {
     const text = await host.readFile(RECORD);
-    if (text === undefined) return undefined;
-    const parsed = Record.safeParse(parseJson(text, { lengthMax: RECORD_LENGTH_MAX }));
-    return parsed.success ? parsed.data : undefined;
+    return text === undefined ? undefined : parseRecord(text);
   };
 
   const intact = async ({ files: recorded }: Record): Promise<boolean> => {

@@ -37,7 +37,7 @@ const networkMessage = ({ meta, data }: StoredEvent<'DesiredNetworkSet'>): Agent
 const AGENT_EVENTS: ReadonlySet<string> = new Set(AGENT_EVENT_TYPES);
 
 /** No schema accepts undefined. */
-const jsonIn = (bytes: Uint8Array): unknown =>
+export const jsonIn = (bytes: Uint8Array): unknown =>
   bytes.length > AGENT_MESSAGE_MAX_BYTES
     ? undefined
     : parseJsonOrUndefined(new TextDecoder().decode(bytes), { lengthMax: AGENT_MESSAGE_MAX_BYTES });

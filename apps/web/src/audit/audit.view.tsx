@@ -1,6 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ChangeEvent } from 'react';
-import { parseJson } from '@fairlead/parsers';
 import { api, dataOf, type Schemas } from '../api.js';
 import type { ClusterAt } from '../cluster/cluster.at.js';
 import { ClusterTabs } from '../cluster/cluster.tabs.js';
@@ -9,12 +8,12 @@ import { usePlace, useQueryChange } from '../place.js';
 import { Button, Clock, clusterPath, Failure, Icon, Link, Loading, Panel, State, Table } from '../ui/ui.js';
 import { CauseGraphView } from './cause.graph.js';
 import { traceSentence } from './causes.js';
+import { inFile } from './audit.file.js';
 import { verifyChains, webCryptoSha256, type LoggedMessage, type Verdict } from './verify.js';
 
 type Entry = Schemas['AuditEntry'];
 const PAGE = 1_000;
 const PAGES_MAX = 50;
-const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
 const useAudit = ({ namespace, cluster }: ClusterAt) =>
   useQuery({
@@ -203,16 +202,6 @@ const download = async (path: ClusterAt, onProgress: (count: number) => void): P
     if (next === null) return messages;
     after = next;
   }
-};
-
-const inFile = async (file: File): Promise<LoggedMessage[]> => {
-  const parsed = parseJson(await file.text(), { lengthMax: FILE_BYTES_MAX });
-  const items = typeof parsed === 'object' && parsed !== null && 'items' in parsed ? parsed.items : parsed;
-  const isMessage = (one: unknown): one is LoggedMessage =>
-    typeof one === 'object' && one !== null && 'seq' in one && 'context' in one && 'sha256' in one && 'message' in one;
-  if (!Array.isArray(items) || !items.every(isMessage))
-    throw new Error(`${file.name} is not a log that this page has saved.`);
-  return items;
 };
 
 /** Green only if this computer agrees. */

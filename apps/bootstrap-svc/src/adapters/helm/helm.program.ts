@@ -85,7 +85,7 @@ export class HelmProgram implements ReleaseEngine {
       const deployed = await this.must(call, ['get', 'manifest', at.name]);
       const chart = await writeChart(call.folder, desired);
       const args = ['upgrade', at.name, chart, '--dry-run=server', '-o', 'json', ...valuesIn(call.folder)];
-      const { manifest } = z.object({ manifest: z.string() }).parse(parsed(await this.must(call, args)));
+      const { manifest } = z.object({ manifest: z.string() }).parse(helmJson(await this.must(call, args)));
       return manifest.trim() !== deployed.trim();
     });
   }
@@ -102,7 +102,7 @@ export class HelmProgram implements ReleaseEngine {
 
   recover(at: ReleaseAt, signal: AbortSignal): Promise<void> {
     return this.within(at, CHANGE_LIMIT_MS, signal, async (call) => {
-      const history = History.parse(parsed(await this.must(call, ['history', at.name, '-o', 'json'])));
+      const history = History.parse(helmJson(await this.must(call, ['history', at.name, '-o', 'json'])));
       const last = history.findLast(({ status }) => status === 'deployed' || status === 'superseded');
       if (last === undefined) await this.must(call, ['uninstall', at.name, '--ignore-not-found']);
       else await this.must(call, ['rollback', at.name, `${last.revision}`, '--history-max', `${HISTORY_MAX}`]);
@@ -123,7 +123,7 @@ export class HelmProgram implements ReleaseEngine {
 
   private json({ at }: Call, operation: string, { code, stdout, stderr }: Output): unknown {
     if (code !== 0) throw failed(operation, at.name, stderr);
-    return parsed(stdout);
+    return helmJson(stdout);
   }
 
   private async within<Result>(
@@ -169,7 +169,8 @@ export class HelmProgram implements ReleaseEngine {
   }
 }
 
-const parsed = (text: string): unknown =>
+/** What helm prints with `-o json`. */
+export const helmJson = (text: string): unknown =>
   parseJson(text, { lengthMax: OUTPUT_BYTES_MAX, valuesMax: OUTPUT_VALUES_MAX });
 
 const failed = (operation: string, target: string, stderr: string): ExternalFailure =>
@@ -195,9 +196,10 @@ type ObjectOfChart = z.infer<typeof ObjectOfChart>;
  * Parses one document at a time and yields in between, because a chart may have megabytes. Skips documents without a
  * named object.
  */
-const objectsIn = async (manifest: string): Promise<readonly ObjectOfChart[]> => {
+export const objectsIn = async (manifest: string): Promise<readonly ObjectOfChart[]> => {
   const objects: ObjectOfChart[] = [];
   for (const document of manifest.slice(0, MANIFEST_LENGTH_MAX).split(/^---\s*$/mu)) {
+    if (document.trim() === '') continue;
     const object = ObjectOfChart.safeParse(parseYaml(document, { lengthMax: MANIFEST_LENGTH_MAX }));
     if (object.success) objects.push(object.data);
     await turn();

@@ -20,6 +20,9 @@ import type { HostFile, HostScript, HostSession, OpenOptions, ScriptOutput } fro
 
 /** A reply of a host is at most as long as a message of an agent. */
 const REPLY_LENGTH_MAX = 65_536;
+
+export const replyIn = (text: string) =>
+  HostReply.safeParse(parseJsonOrUndefined(text, { lengthMax: REPLY_LENGTH_MAX }));
 /** Read limit for a host's output. */
 const OUTPUT_BYTES_MAX = 4 * 1_048_576;
 const STDERR_TAIL_CHARS = 2_000;
@@ -135,7 +138,7 @@ export class HostChannels {
         const place = placeOf(address);
         const open = [...this.waiting.values()].filter((one) => one.place === place);
         if (open.length === 0 || message.data.length > REPLY_LENGTH_MAX) return;
-        const reply = HostReply.safeParse(parseJsonOrUndefined(message.string(), { lengthMax: REPLY_LENGTH_MAX }));
+        const reply = replyIn(message.string());
         if (reply.success) for (const { accept } of open) accept(reply.data);
       },
     });

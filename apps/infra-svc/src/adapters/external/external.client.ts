@@ -66,7 +66,7 @@ export interface ExternalLimits {
   readonly timeoutMs: number;
 }
 
-const typesOf = (method: Method) => {
+export const typesOf = (method: Method) => {
   const { requestType, responseType } = service.methods[method]!;
   const [asked, answered] = [
     root.lookupType(`fairlead.provider.v1.${requestType}`),

@@ -60,8 +60,9 @@ const read = async (entries: Extract, chart: string): Promise<Found> => {
 type Parse = (text: string) => unknown;
 
 const LIMITS = { lengthMax: SCHEMA_BYTES_MAX, depthMax: SCHEMA_DEPTH_MAX };
-const asJson: Parse = (text) => parseJson(text, LIMITS);
-const asYaml: Parse = (text) => parseYaml(text, LIMITS);
+/** The schema of values, as in the archive. */
+export const asJson: Parse = (text) => parseJson(text, LIMITS);
+export const asYaml: Parse = (text) => parseYaml(text, LIMITS);
 
 const parsed = (text: string, parse: Parse, file: string): unknown => {
   try {
@@ -72,7 +73,7 @@ const parsed = (text: string, parse: Parse, file: string): unknown => {
 };
 
 /** Compact JSON, without characters that the database rejects. */
-const compact = (text: string | undefined, parse: Parse, file: string): string | null => {
+export const compact = (text: string | undefined, parse: Parse, file: string): string | null => {
   if (text === undefined) return null;
   const schema = parsed(text.replace(/^\uFEFF/, ''), parse, file);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))

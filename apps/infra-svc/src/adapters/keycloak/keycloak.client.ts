@@ -89,4 +89,4 @@ export class KeycloakHttp {
   }
 }
 
-const jsonOf = (text: string): unknown => parseJsonOrUndefined(text, { lengthMax: ANSWER_BYTES_MAX });
+export const jsonOf = (text: string): unknown => parseJsonOrUndefined(text, { lengthMax: ANSWER_BYTES_MAX });

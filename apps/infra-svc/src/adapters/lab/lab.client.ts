@@ -127,5 +127,5 @@ export class LabClient {
 const ANSWER_LENGTH_MAX = 16 * 1_048_576;
 
 /** Returns undefined for invalid JSON; the schema then reports the missing fields. */
-const jsonOf = (text: string): unknown =>
+export const jsonOf = (text: string): unknown =>
   parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX, valuesMax: 1_000_000 });

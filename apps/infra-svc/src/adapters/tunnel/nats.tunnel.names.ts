@@ -9,7 +9,7 @@ import { Kvm, type KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { TunnelNames } from '../../publication/publication.ports.js';
 
-const reservationIn = async (bucket: KV, name: string) => {
+export const reservationIn = async (bucket: Pick<KV, 'get'>, name: string) => {
   const entry = await bucket.get(name);
   if (entry === null || entry.operation !== 'PUT') return undefined;
   const reservation = NameReservation.parse(parseJson(entry.string(), { lengthMax: NAME_RESERVATION_LENGTH_MAX }));

@@ -14,6 +14,20 @@ export interface KubeAnswer {
   readonly body: string;
 }
 
+/** Without a search of all that has arrived for each chunk: a server may send a long line byte by byte. */
+export async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const [first = '', ...others] = chunk.split('\n');
+    rest += first;
+    for (const line of others) {
+      if (rest !== '') yield rest;
+      rest = line;
+    }
+    if (rest.length > BODY_LENGTH_MAX) throw new Error('a line is too long');
+  }
+}
+
 /** The four API calls that an agent makes, with the kubelet's certificate. Not a general client library. */
 export class KubeClient {
   private readonly agent: Agent;
@@ -52,14 +66,8 @@ export class KubeClient {
       response.destroy();
       throw this.failure('watch', path, new Error(`HTTP ${response.statusCode ?? 0}`));
     }
-    let rest = '';
     try {
-      for await (const chunk of response) {
-        const lines = (rest + (chunk as string)).split('\n');
-        rest = lines.pop() ?? '';
-        if (rest.length > BODY_LENGTH_MAX) throw new Error('a line is too long');
-        for (const line of lines) if (line !== '') yield line;
-      }
+      yield* linesOf(response as AsyncIterable<string>);
     } catch (error) {
       if (!signal.aborted) throw this.failure('watch', path, error);
     }

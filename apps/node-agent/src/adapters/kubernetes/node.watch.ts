@@ -25,6 +25,9 @@ const WATCH_LASTS_MS = 10_000;
 /** A server may end a watch this much before its timeout. */
 const WATCH_EARLY_MS = 500;
 
+export const parseNodeList = (text: string) => NodeList.parse(parseJson(text, { lengthMax: BODY_LENGTH_MAX }));
+export const parseWatchLine = (text: string) => WatchLine.parse(parseJson(text, { lengthMax: BODY_LENGTH_MAX }));
+
 export interface NodeWatchOptions {
   readonly node: string;
   readonly host: HostPort;
@@ -159,7 +162,7 @@ export class KubernetesNodeWatch implements NodeWatch {
   private async read(client: KubeClient): Promise<string> {
     const { status, body } = await client.ask('GET', this.listPath());
     if (status !== 200) throw this.failure('GET', `HTTP ${status}`);
-    const { metadata, items } = NodeList.parse(parseJson(body, { lengthMax: BODY_LENGTH_MAX }));
+    const { metadata, items } = parseNodeList(body);
     const [node] = items;
     if (node === undefined) this.complain(this.failure('GET', 'there is no such Node object'));
     else this.lastFailure = '';
@@ -179,7 +182,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     let version = from;
     try {
       for await (const line of client.watch(path, signal)) {
-        const { type, object } = WatchLine.parse(parseJson(line, { lengthMax: BODY_LENGTH_MAX }));
+        const { type, object } = parseWatchLine(line);
         // "Too old resource version": start again with a read.
         if (type === 'ERROR') return undefined;
         if (type === 'DELETED') throw this.failure('watch', 'the Node object was deleted');

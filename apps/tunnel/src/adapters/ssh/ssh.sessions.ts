@@ -45,7 +45,7 @@ export interface SshParts {
 
 const KEY_TYPE = 'ssh-ed25519';
 
-const isSigned = ({ key, signature, blob, hashAlgo }: PublicKeyAuthContext): boolean => {
+export const isSigned = ({ key, signature, blob, hashAlgo }: PublicKeyAuthContext): boolean => {
   const parsed = ssh2.utils.parseKey(`${key.algo} ${key.data.toString('base64')}`);
   if (parsed instanceof Error || signature === undefined || blob === undefined) return false;
   return parsed.verify(blob, signature, hashAlgo) === true;
