@@ -1,7 +1,7 @@
 import { projectFiles } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -9,15 +9,26 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8');
 
 /** Of packages that every Debian system has ("Essential: yes" and "Priority: required"). */
 const EVERYWHERE = new Set(
-  'bash dpkg find flock grep mount sh sha256sum sleep stat tar test true umount uname unshare'.split(' '),
+  'bash dpkg env find flock grep mount node sh sha256sum sleep stat tar test true umount uname unshare'.split(' '),
 );
 
 /** Their guard is that of their provider, which names every program that it misses. */
 const GUARDED_OTHERWISE = ['libs/nspawn/src/local.int.spec.ts'];
 
-/** `this.on('host', 'nft', ...)` runs a program in a network namespace. */
+/** Programs that specs name by a variable, each with why no guard is needed. */
+const BY_VARIABLE: Readonly<Record<string, string>> = {
+  'apps/lab/src/kubernetes/kubectl.int.spec.ts: client.path': 'kubectl of the lab, which is skipped without it',
+  'apps/lab/src/light/light.fixtures.ts: command': 'a stand-in of the lab, by its name',
+  'apps/node-agent/test/firewall.world.ts: join(this.root': 'a script that the world itself has written',
+  'libs/embedded/test/programs.ts: join(ROOT': 'esbuild, which npm installs',
+  'apps/node-agent/test/firewall.world.ts: program': 'what `on` is given, which is found there',
+};
+
+/** The first argument of what runs a program; `this.on('host', 'nft', ...)` runs one in a network namespace. */
 const RUNS =
-  /(?:(?<![.\w])(?:spawn|spawnSync|execFile|execFileSync|check)\(\s*|this\.on\('[a-z]+',\s*)'([a-z][a-z0-9.-]*)'/g;
+  /(?:(?<![.\w]|private )(?:spawn|spawnSync|execFile|execFileSync|runCommand|promisify\(execFile\))\(\s*|this\.on\('[a-z]+',\s*)([^\s,)]+)/g;
+/** Of `@fairlead/testing/programs`; elsewhere it is another function. */
+const CHECKS = /(?<![.\w])check\(\s*([^\s,)]+)/g;
 const GUARDS = /\b(?:itWith|describeWith|itInNetwork|describeInNetwork)\(([^)]*)\)/g;
 
 /** What a spec imports to test with: fixtures and worlds, with what those import in turn. */
@@ -28,14 +39,49 @@ const helpersOf = (file: string, known: ReadonlySet<string> = new Set()): Readon
   return imported.reduce((all, one) => helpersOf(one, new Set([...all, one])), known);
 };
 
-const runIn = (file: string): readonly string[] => [...textOf(file).matchAll(RUNS)].map(([, program = '']) => program);
+/** `'nft'`, and `program` of `for (const program of ['tcsh', 'fish'])`; undefined: which one is not known. */
+const namesOf = (text: string, argument: string): readonly string[] | undefined => {
+  const literal = /^'([^']+)'$/.exec(argument)?.[1];
+  if (literal !== undefined) return [basename(literal)];
+  if (argument === 'process.execPath') return ['node'];
+  const list = [...text.matchAll(LOOPS)].find(([, variable]) => variable === argument)?.[2];
+  return list === undefined ? undefined : [...list.matchAll(/'([^']+)'/g)].map(([, one = '']) => one);
+};
+
+const LOOPS = /for \(const (\w+) of \[([^\]]*)\]/g;
+
+const argumentsOf = (text: string, calls: RegExp): readonly string[] =>
+  [...text.matchAll(calls)].map(([, argument = '']) => argument);
+
+const runBy = (file: string): readonly string[] => {
+  const text = textOf(file);
+  const checks = text.includes('@fairlead/testing/programs') ? argumentsOf(text, CHECKS) : [];
+  return [...argumentsOf(text, RUNS), ...checks];
+};
+
+/** Run only where there is no /proc. */
+const NOT_ON_LINUX = ['libs/embedded/test/programs.ts: ps'];
+
+const runIn = (file: string): readonly string[] =>
+  runBy(file)
+    .flatMap((argument) => namesOf(textOf(file), argument) ?? [])
+    .filter((program) => !NOT_ON_LINUX.includes(`${file}: ${program}`));
+
+const unknownIn = (file: string): readonly string[] =>
+  runBy(file)
+    .filter((argument) => namesOf(textOf(file), argument) === undefined)
+    .map((argument) => `${file}: ${argument}`);
+
+const guardedIn = (file: string): readonly string[] =>
+  [...textOf(file).matchAll(GUARDS)].flatMap(([, list = '']) =>
+    list
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== ''),
+  );
 
 const listedIn = (file: string): ReadonlySet<string> =>
-  new Set(
-    [...textOf(file).matchAll(GUARDS)].flatMap(([, list = '']) =>
-      [...list.matchAll(/'([^']+)'/g)].map(([, one = '']) => one),
-    ),
-  );
+  new Set(guardedIn(file).flatMap((argument) => namesOf(textOf(file), argument) ?? []));
 
 describe('a spec that runs programs of the machine', () => {
   const specs = projectFiles(
@@ -55,5 +101,17 @@ describe('a spec that runs programs of the machine', () => {
     });
     expect(missing).toEqual([]);
     expect(specs.filter((file) => listedIn(file).size > 0).length).toBeGreaterThan(12);
+  });
+
+  it('names them, in its guard and where it runs them, so that the list can be checked', () => {
+    const files = [...new Set(specs.flatMap((file) => [file, ...helpersOf(file)]))];
+    const unknown = files.flatMap(unknownIn).filter((one) => !Object.hasOwn(BY_VARIABLE, one));
+    const unknownGuards = files.flatMap((file) =>
+      guardedIn(file)
+        .filter((argument) => namesOf(textOf(file), argument) === undefined)
+        .map((argument) => `${file}: a guard with ${argument}`),
+    );
+    expect([...unknown, ...unknownGuards]).toEqual([]);
+    expect(Object.keys(BY_VARIABLE).filter((one) => !files.flatMap(unknownIn).includes(one))).toEqual([]);
   });
 });
