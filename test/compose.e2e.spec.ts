@@ -19,6 +19,7 @@ import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { SERVICE_MEMORY } from '../apps/cli/src/up/memory.settings.js';
+import { interpolated } from './system/compose.interpolation.js';
 import { clusterBody, type ApiResponse, type ClusterView } from './system/system.js';
 
 const run = promisify(execFile);
@@ -103,12 +104,6 @@ const secretMountsOf = (name: string): readonly Mount[] =>
 
 /** Containers that mount others' keys to distribute them; both end before a service starts. */
 const ONE_OFF = ['keys', 'stores'];
-
-/** Like Compose if no variable is set: `${NAME:-default}` is the default. */
-const interpolated = (text: string): string => {
-  const inner = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');
-  return inner === text ? text : interpolated(inner);
-};
 
 describe('docker-compose.yml', () => {
   const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'fairlead:latest');

@@ -134,6 +134,10 @@ export class NatsCluster {
     return connection;
   }
 
+  get databaseAdminUrl(): string {
+    return this.postgresUrl;
+  }
+
   /** The environment of a system that is started on it. */
   environment(): TestEnvironment {
     const refuse = (): Promise<never> => Promise.reject(new Error('a server of the cluster is killed by its name'));
