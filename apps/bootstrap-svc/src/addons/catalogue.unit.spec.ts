@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import type { NetworkSettings } from './addon.settings.js';
 import { NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS } from './catalogue.js';
+import { WRITE_HOSTS } from './kilo.manifests.js';
 import { workloadsOf } from './rollout.js';
 
 const golden = goldenBeside(import.meta.url);
@@ -32,6 +33,9 @@ const expectGolden = (name: string, manifests: readonly Manifest[]): void => {
 interface Container {
   readonly image: string;
   readonly imagePullPolicy?: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly unknown[];
+  readonly volumeMounts?: readonly unknown[];
 }
 interface Pod {
   readonly initContainers?: readonly Container[];
@@ -79,6 +83,29 @@ describe('every network uses the address configured for the kubelet, on hosts wi
     const [node] = containers(NETWORKS.calico.manifests(SETTINGS));
     expect(node?.['env']).toContainEqual({ name: 'IP_AUTODETECTION_METHOD', value: 'kubernetes-internal-ip' });
   });
+
+  it("kilo, by the address to which the node's name resolves", () => {
+    const daemon = NETWORKS.kilo.manifests(SETTINGS).find(({ kind }) => kind === 'DaemonSet');
+    const { initContainers: [installed] = [], containers } = podOf(daemon!);
+    const [running] = containers;
+    expect(installed?.args?.join('')).toContain(WRITE_HOSTS);
+    expect(installed?.env).toEqual(expect.arrayContaining([hostIp('NODE_IP')]));
+    expect(installed?.volumeMounts).toContainEqual({ name: 'hosts', mountPath: '/hosts' });
+    expect(running?.args).toContain('--hostname=$(NODE_NAME)');
+    const mounted = { name: 'hosts', mountPath: '/etc/hosts', subPath: 'hosts', readOnly: true };
+    expect(running?.volumeMounts).toContainEqual(mounted);
+  });
+
+  it('cilium, which takes the InternalIP of the Node: no setting replaces it', () => {
+    const [settings] = NETWORKS.cilium.manifests(SETTINGS).filter(({ metadata: { name } }) => name === 'cilium-config');
+    const { data = {} } = (settings ?? {}) as { readonly data?: Readonly<Record<string, string>> };
+    expect(Object.keys(data)).toContain('cluster-id');
+    for (const name of ['devices', 'direct-routing-device', 'ipv4-node'])
+      expect([name, data[name] ?? '']).toEqual([name, '']);
+  });
+
+  it('names all networks', () =>
+    expect([...CNIS].toSorted()).toEqual(['calico', 'canal', 'cilium', 'flannel', 'kilo']));
 });
 
 it('a network for hosts that do not pull images pulls none', () => {

@@ -51,6 +51,15 @@ const peers: Manifest = {
 };
 
 /**
+ * By default Kilo takes the address of the default route, which may be behind NAT and the same on all nodes. It prefers
+ * the address to which the node's name resolves: here the one configured for the kubelet. Other names of the host are
+ * kept, because the name of the API may be among them.
+ */
+export const WRITE_HOSTS = `{ printf '%s %s\\n' "$NODE_IP" "$NODE_NAME"; grep -vwF "$NODE_NAME" /etc/hosts || true; } >/hosts/hosts`;
+const NODE_NAME = fromField('NODE_NAME', 'spec.nodeName');
+const NODE_IP = fromField('NODE_IP', 'status.hostIP');
+
+/**
  * github.com/squat/kilo: a WireGuard mesh between clouds; every node is a separate location (CB-Ladybug's full mesh).
  */
 export const kilo = (version: string) => (): readonly Manifest[] => {
@@ -73,12 +82,15 @@ export const kilo = (version: string) => (): readonly Manifest[] => {
           args: [
             'set -e; cp /opt/cni/bin/* /host/opt/cni/bin/; ' +
               'cp /etc/kilo/cni-conf.json /host/etc/cni/net.d/.10-kilo.conflist; ' +
-              'mv /host/etc/cni/net.d/.10-kilo.conflist /host/etc/cni/net.d/10-kilo.conflist',
+              'mv /host/etc/cni/net.d/.10-kilo.conflist /host/etc/cni/net.d/10-kilo.conflist; ' +
+              WRITE_HOSTS,
           ],
+          env: [NODE_NAME, NODE_IP],
           volumeMounts: [
             mount('cni-bin', '/host/opt/cni/bin'),
             mount('cni-conf', '/host/etc/cni/net.d'),
             mount('kilo-cfg', '/etc/kilo'),
+            mount('hosts', '/hosts'),
           ],
         },
       ],
@@ -87,11 +99,12 @@ export const kilo = (version: string) => (): readonly Manifest[] => {
           name: 'kilo',
           image,
           args: ['--kubeconfig=/etc/kubernetes/kubeconfig', '--hostname=$(NODE_NAME)', '--mesh-granularity=full'],
-          env: [fromField('NODE_NAME', 'spec.nodeName')],
+          env: [NODE_NAME],
           securityContext: { privileged: true },
           volumeMounts: [
             mount('cni-conf', '/etc/cni/net.d'),
             mount('kilo-dir', '/var/lib/kilo'),
+            { ...mount('hosts', '/etc/hosts'), subPath: 'hosts', readOnly: true },
             { ...mount('kubeconfig', '/etc/kubernetes'), readOnly: true },
             { ...mount('lib-modules', '/lib/modules'), readOnly: true },
             mount('xtables-lock', '/run/xtables.lock'),
@@ -102,6 +115,7 @@ export const kilo = (version: string) => (): readonly Manifest[] => {
         CNI_PROGRAMS,
         CNI_CONFIGURATION,
         { name: 'kilo-cfg', configMap: { name: 'kilo' } },
+        { name: 'hosts', emptyDir: {} },
         hostPath('kilo-dir', '/var/lib/kilo'),
         // kubeadm's kubeconfig for kube-proxy: it has the load-balanced address, and pods find their token next to it.
         {
