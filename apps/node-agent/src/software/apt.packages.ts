@@ -1,12 +1,14 @@
 import { NODE_BINARIES, ExternalFailure, type SoftwareVersions } from '@fairlead/contracts';
 import type { CommandResult, HostPort } from '../node/host.ports.js';
-import { mustRun, replaceFile } from './item.js';
+import { failed, mustRun, replaceFile } from './item.js';
 import { noRepository, type LocalRepository } from './local.repository.js';
 import type { Distribution, InstalledPackage } from './package.driver.js';
 
 const INSTALL_TIMEOUT_MS = 15 * 60_000;
 const UPDATE_TIMEOUT_MS = 5 * 60_000;
 const LOCK_TIMEOUT_S = 120;
+/** Maximum number of named archives. */
+const UNFETCHED_MAX = 5;
 /** The folder in which apt caches downloaded packages. */
 const ARCHIVES = '/var/cache/apt/archives';
 const UNPACKED = '/var/lib/fairlead/packages';
@@ -48,6 +50,14 @@ export const parseMadison = (output: string): readonly string[] => wholeVersions
 /** apt-get's error messages if its lists are missing or older than the desired version. */
 export const NEEDS_UPDATE = /Unable to locate package|has no installation candidate|Version .* was not found/;
 
+/** Returns what could not be fetched: apt-get uses older lists then, and exits with 0. */
+const update = async (host: HostPort): Promise<readonly string[]> => {
+  const result = await host.run('apt-get', ['update'], { timeoutMs: UPDATE_TIMEOUT_MS });
+  if (result.code !== 0) throw failed(['apt-get', ['update']], result, UPDATE_TIMEOUT_MS);
+  const lines = result.stderr.split('\n').filter((line) => line.startsWith('W: Failed to fetch '));
+  return lines.slice(0, UNFETCHED_MAX).map((line) => line.slice('W: '.length));
+};
+
 const COMMON_OPTIONS = [
   '-y',
   '--no-install-recommends',
@@ -58,6 +68,17 @@ const COMMON_OPTIONS = [
   '-o',
   'Dpkg::Options::=--force-confold',
 ];
+
+/** A failure is preceded by what it follows from: archives that could not be reached. */
+const install = async (host: HostPort, args: readonly string[], missing: readonly string[]): Promise<void> => {
+  try {
+    await mustRun(host, 'apt-get', ['install', ...COMMON_OPTIONS, ...args], INSTALL_TIMEOUT_MS);
+  } catch (error) {
+    if (missing.length === 0 || !(error instanceof ExternalFailure)) throw error;
+    const { operation, target } = error.toCause();
+    throw new ExternalFailure({ operation, target, message: [...missing, error.message].join('; ') });
+  }
+};
 
 /**
  * Distributions append a revision to the upstream version: `-1.1`, `~ds1-6`. Kubernetes' own packages always have the
@@ -90,8 +111,8 @@ export const aptPackages = (host: HostPort, local: LocalRepository = noRepositor
     const first = await aptGet(args);
     if (first.code === 0) return;
     offered.clear();
-    if (NEEDS_UPDATE.test(first.stderr)) await mustRun(host, 'apt-get', ['update'], UPDATE_TIMEOUT_MS);
-    await mustRun(host, 'apt-get', ['install', ...COMMON_OPTIONS, ...args], INSTALL_TIMEOUT_MS);
+    const missing = NEEDS_UPDATE.test(first.stderr) ? await update(host) : [];
+    await install(host, args, missing);
   };
 
   const installed = async (names: readonly string[]): Promise<ReadonlyMap<string, InstalledPackage>> => {

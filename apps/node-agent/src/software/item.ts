@@ -1,6 +1,6 @@
 import { ExternalFailure } from '@fairlead/contracts';
 import type { Difference } from '../node/difference.js';
-import type { HostPort } from '../node/host.ports.js';
+import type { CommandResult, HostPort } from '../node/host.ports.js';
 
 /** Something on the host that has a desired state. */
 export interface Item {
@@ -20,6 +20,21 @@ const PLAIN_WORD = /^[\w@%+=:,./*-]+$/;
 export const commandLine = (command: string, args: readonly string[]): string =>
   [command, ...args].map((word) => (PLAIN_WORD.test(word) ? word : `'${word}'`)).join(' ');
 
+/** The failure of a command, with its words. */
+export const failed = (
+  [command, args]: readonly [string, readonly string[]],
+  result: CommandResult,
+  timeoutMs: number,
+): ExternalFailure => {
+  const words = result.stderr.trim() || result.stdout.trim();
+  const how = result.code === null ? `ended by a signal or after ${timeoutMs} ms` : `exit code ${result.code}`;
+  return new ExternalFailure({
+    operation: commandLine(command, args),
+    target: 'host',
+    message: words === '' ? how : `${how}: ${words}`,
+  });
+};
+
 /**
  * Runs a command that must succeed. Throws ExternalFailure with the command as its operation and stderr as its message.
  */
@@ -31,13 +46,7 @@ export const mustRun = async (
 ): Promise<string> => {
   const result = await host.run(command, args, { timeoutMs });
   if (result.code === 0) return result.stdout;
-  const words = result.stderr.trim() || result.stdout.trim();
-  const how = result.code === null ? `ended by a signal or after ${timeoutMs} ms` : `exit code ${result.code}`;
-  throw new ExternalFailure({
-    operation: commandLine(command, args),
-    target: 'host',
-    message: words === '' ? how : `${how}: ${words}`,
-  });
+  throw failed([command, args], result, timeoutMs);
 };
 
 /** Runs a command for its exit code. */

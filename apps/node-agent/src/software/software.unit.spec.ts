@@ -238,6 +238,26 @@ describe('apt', () => {
     ).toEqual(['update', 'install']);
   });
 
+  // As apt 2.6.1 prints it, with exit code 0, while a firewall drops its packets.
+  it('names the archive that it could not reach, although an update ends with success and only the package is missing', async () => {
+    const host = new MemoryHost();
+    const unreached =
+      'Failed to fetch http://deb.example.org/debian/dists/trixie/InRelease  Could not connect to deb.example.org:80 (203.0.113.9), connection timed out';
+    host.fault = (line) => {
+      if (line === 'apt-get update')
+        return {
+          code: 0,
+          stdout: '',
+          stderr: `W: ${unreached}\nW: Some index files failed to download. They have been ignored, or old ones used instead.\n`,
+        };
+      if (!line.startsWith('apt-get install')) return undefined;
+      return { code: 100, stdout: '', stderr: 'E: Unable to locate package containerd' };
+    };
+    expect((await ensureAll(itemsOf(host))).failed?.message).toBe(
+      `${unreached}; exit code 100: E: Unable to locate package containerd`,
+    );
+  });
+
   it.each([
     ['1.34.4-1.1', '1.34.4'],
     ['1.7.24~ds1-6+deb13u1', '1.7.24'],

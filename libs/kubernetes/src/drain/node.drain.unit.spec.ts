@@ -166,6 +166,27 @@ describe('The drain of a node', () => {
     });
   });
 
+  it('neither waits for nor evicts the successor of a pod of a StatefulSet, which has its name', async () => {
+    cluster.pods.clear();
+    cluster.pods.set('db-0', { ...pod('db-0'), uid: 'first' });
+    await drain.look();
+    expect(cluster.evictions).toEqual(['db-0']);
+    // It tolerates the cordon, and is pinned to the node by its volume.
+    cluster.pods.set('db-0', { ...pod('db-0'), uid: 'second', createdMs: 1_000, toleratesCordon: true });
+    expect(await drain.look()).toMatchObject({ left: [], returned: [{ pod: 'default/db-0' }] });
+    expect(cluster.evictions).toEqual(['db-0']);
+  });
+
+  it('does not wait for a pod whose eviction a budget refused until its controller moved it under its name', async () => {
+    cluster.pods.clear();
+    cluster.pods.set('db-0', { ...pod('db-0'), uid: 'first' });
+    cluster.refused.add('db-0');
+    expect(await drain.look()).toMatchObject({ left: ['default/db-0'], refusals: [{ pods: ['default/db-0'] }] });
+    // Another node has the pod of that name now.
+    cluster.pods.clear();
+    expect(await drain.look()).toMatchObject({ left: [], refusals: [], returned: [] });
+  });
+
   it('decides which pods to wait for without memory: after a crash, they are the same', async () => {
     cluster.pods.clear();
     comesBack('helper-1', 0);
