@@ -8,7 +8,7 @@ import { WRITE_HOSTS } from './kilo.manifests.js';
 describe('the names that Kilo resolves on a node with several interfaces', () => {
   let folder: string;
 
-  beforeEach(() => (folder = newFolder('kilo')));
+  beforeEach(() => void (folder = newFolder('kilo')));
   afterEach(() => removeFolder(folder));
 
   const written = (hosts: string): string => {
