@@ -29,6 +29,7 @@ const APPS = {
     'upgrades',
     'operations',
     'nodes',
+    'costs',
     'holds',
     'applications',
     'connections',

@@ -122,6 +122,11 @@ const Environment = z.object({
     .describe(
       'show: gauges of virtual addresses name namespaces, clusters and nodes, although /metrics needs no token',
     ),
+  PRICE_LIST: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A file with what machines cost by connection and machine type; left out: no costs are shown'),
   AGENT_BUNDLE: z
     .string()
     .min(1)
@@ -190,6 +195,8 @@ export interface Settings {
   readonly stalledAfterMs: number;
   /** Metrics may name clusters and nodes. */
   readonly metricsNames: boolean;
+  /** The file with the prices of machines; undefined: no costs are shown. */
+  readonly priceList: string | undefined;
   readonly disk: DiskConfig;
   /** The agent for hosts that join by themselves; undefined: none may join. */
   readonly agentBundle: string | undefined;
@@ -228,6 +235,7 @@ export const readSettings = (env: Env): Settings => {
     autoscaler: autoscalerOf(parsed),
     stalledAfterMs: parsed.STALLED_AFTER_MINUTES * 60_000,
     metricsNames: parsed.METRICS_NAMES === 'show',
+    priceList: parsed.PRICE_LIST,
     agentBundle: parsed.AGENT_BUNDLE,
     pageDir: parsed.PAGE_DIR,
     publishDomain: parsed.PUBLISH_DOMAIN,

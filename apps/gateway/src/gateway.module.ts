@@ -118,6 +118,8 @@ import { UnmetManifests } from './manifest/unmet.queries.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { TemplateMetrics } from './metrics/template.metrics.js';
+import { CostMetrics } from './costs/cost.metrics.js';
+import { PRICES, readPrices } from './costs/price.list.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { PastMoments } from './namespaces/past.moments.js';
 import { NamespaceDeletionHttp } from './namespaces/deletion.http.js';
@@ -268,6 +270,12 @@ const PROVIDERS: Provider[] = [
   FleetActivityIndex,
   FleetMetrics,
   TemplateMetrics,
+  CostMetrics,
+  {
+    provide: PRICES,
+    useFactory: ({ priceList }: Pick<Settings, 'priceList'>) => readPrices(priceList),
+    inject: [SETTINGS],
+  },
   FleetQueries,
   PastFleet,
   History,

@@ -32,6 +32,8 @@ import { TemplateTable1764200000000 } from './migrations/0006-templates.migratio
 import { ApplicationTables1764400000000 } from './migrations/0007-applications.migration.js';
 import { SessionTables1764500000000 } from './migrations/0008-sessions.migration.js';
 import { UserSessionTable1764600000000 } from './migrations/0009-user-sessions.migration.js';
+import { MachineHoursTable1764700000000 } from './migrations/0010-machine-hours.migration.js';
+import { machineHoursProjection } from './costs/machine-hours.projection.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
@@ -49,6 +51,7 @@ const projections = [
   templatesProjection,
   nodesProjection,
   operationsProjection,
+  machineHoursProjection,
   quarantineProjection,
   upgradesProjection,
   upgradeNodesProjection,
@@ -102,6 +105,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       ApplicationTables1764400000000,
       SessionTables1764500000000,
       UserSessionTable1764600000000,
+      MachineHoursTable1764700000000,
     ],
     taskConcurrency: 4,
     commitsWaitMs: COMMITS_WAIT_MS,

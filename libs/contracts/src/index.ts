@@ -87,6 +87,7 @@ export * from './pause.request.js';
 export { faultsOf, settingRefusal, type SettingFault } from './setting-faults.js';
 export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';
+export * from './price.list.js';
 export * from './quota.js';
 export * from './realm.js';
 export * from './published.names.js';

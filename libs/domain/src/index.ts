@@ -65,3 +65,4 @@ export {
 } from './usage.js';
 export { issueWords } from './rules/issue.words.js';
 export { nodeCidrMaskFor, overlap, parseNetwork, podRoomFault } from './rules/cidrs.js';
+export { machineHoursAfter, usedHours, type MachineHours, type UsedHours } from './machine.hours.js';

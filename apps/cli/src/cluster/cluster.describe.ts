@@ -20,6 +20,7 @@ import { targetText } from '../upgrade/plan.text.js';
 import { isUnderWay, nodeWords, type UpgradeNode } from '../upgrade/upgrade.tree.js';
 import { azimuthText } from './cluster.answers.js';
 import { clusterWithoutSpec } from './cluster.object.js';
+import { costText } from './cost.text.js';
 import { leaseText } from './lease.text.js';
 import type { AroundObjects } from './object.branches.js';
 import { objectTreeOf } from './object.tree.js';
@@ -114,6 +115,7 @@ const restOf = (described: Described, options: DescribeOptions): readonly string
   ...stateText(described.cluster),
   ...accessText(described),
   ...(described.cluster === null ? [] : leaseText(described.cluster, options.nowMs)),
+  ...costText(described.cluster),
   ...addonsText(described.cluster),
   ...servicesText(described.cluster),
   ...remediationText(described.cluster),

@@ -1,9 +1,13 @@
+import type { PriceList } from '@fairlead/contracts';
+import type { MachineHours } from '@fairlead/domain';
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { certificatesProjection } from '../certificates/certificates.projection.js';
 import { SETTINGS, type Settings } from '../config.js';
 import type { RowsOf } from '../common/history.js';
+import { machineHoursProjection } from '../costs/machine-hours.projection.js';
+import { PRICES } from '../costs/price.list.js';
 import { etcdProjection } from '../etcd/etcd.projection.js';
 import { manifestsProjection } from '../lifecycle/manifests.projection.js';
 import { upgradesProjection } from '../upgrades/upgrades.projection.js';
@@ -16,7 +20,7 @@ interface QuarantinedRow {
   readonly since: string;
 }
 
-export type Moment = Pick<ConditionRows, 'now' | 'stalledAfterMs'>;
+export type Moment = Pick<ConditionRows, 'now' | 'stalledAfterMs' | 'prices'>;
 
 const RUNNING = `jsonb_path_query_array(doc->'requests', '$[*] ? (@.phase == "Running")')`;
 
@@ -29,14 +33,16 @@ export class AroundClusters {
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'stalledAfterMs'>,
+    @Inject(PRICES) private readonly prices: PriceList | undefined,
   ) {}
 
   get moment(): Moment {
-    return { now: this.clock.now().toISOString(), stalledAfterMs: this.settings.stalledAfterMs };
+    const { stalledAfterMs } = this.settings;
+    return { now: this.clock.now().toISOString(), stalledAfterMs, prices: this.prices };
   }
 
   async of(keys: readonly string[]): Promise<ReadonlyMap<string, AroundCluster>> {
-    const [upgrades, etcd, certificates, quarantined, unverified, busy, secrets, unmet] = await Promise.all([
+    const [upgrades, etcd, certificates, quarantined, unverified, busy, secrets, unmet, hours] = await Promise.all([
       this.upgrades(keys),
       this.byKey<NonNullable<AroundCluster['etcd']>>(
         `select key, jsonb_build_object('uid', doc->>'uid', 'requests', ${RUNNING}) as doc from etcd where key = any($1)`,
@@ -54,6 +60,7 @@ export class AroundClusters {
         `select key, doc from manifests where key = any($1) and doc ?| '{unmet,denied,stopped}'`,
         keys,
       ),
+      this.machineHours(keys),
     ]);
     const around = keys.map((key): [string, AroundCluster] => [
       key,
@@ -66,6 +73,7 @@ export class AroundClusters {
         busy,
         hookSecrets: secrets.get(namespaceOf(key)) ?? [],
         unmet: unmet.find((row) => row.key === key)?.doc,
+        machineHours: hours.find((row) => row.key === key)?.doc,
       },
     ]);
     return new Map(around);
@@ -73,6 +81,11 @@ export class AroundClusters {
 
   private byKey<Doc>(text: string, keys: readonly string[]): Promise<{ key: string; doc: Doc }[]> {
     return this.database.query(text, [keys]);
+  }
+
+  private async machineHours(keys: readonly string[]): Promise<readonly { key: string; doc: MachineHours }[]> {
+    if (this.prices === undefined) return [];
+    return this.byKey('select key, doc from machine_hours where key = any($1)', keys);
   }
 
   /** The latest that may change something; its plan stays in the database. */
@@ -134,6 +147,7 @@ export const aroundInLog = (rowsOf: RowsOf): AroundCluster => ({
   unmet: rowsOf(manifestsProjection)
     .map(({ doc }) => doc)
     .find(isUnmet),
+  machineHours: rowsOf(machineHoursProjection)[0]?.doc,
 });
 
 const isUnmet = ({ unmet, denied, stopped }: NonNullable<AroundCluster['unmet']>): boolean =>

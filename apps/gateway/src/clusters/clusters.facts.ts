@@ -1,4 +1,5 @@
-import { traitsOf, unsignedHooks, type ClusterSpec, type UpgradePhase } from '@fairlead/contracts';
+import { traitsOf, unsignedHooks, type ClusterSpec, type PriceList, type UpgradePhase } from '@fairlead/contracts';
+import type { MachineHours } from '@fairlead/domain';
 import type { CertificatesDoc } from '../certificates/certificates.projection.js';
 import type { ConditionFacts, NodeFacts, OperationFacts } from '../conditions/condition.facts.js';
 import { unmetFacts, type UnmetDeclaration } from '../conditions/unmet.facts.js';
@@ -37,6 +38,8 @@ export interface AroundCluster {
   readonly hookSecrets: readonly string[] | undefined;
   /** What is declared, where something of it was refused; undefined: nothing was. */
   readonly unmet: UnmetDeclaration | undefined;
+  /** How long its machines have run; absent: not counted, or nobody asks what they cost. */
+  readonly machineHours?: MachineHours | undefined;
 }
 
 export const NOTHING_AROUND: AroundCluster = {
@@ -57,6 +60,8 @@ export interface ConditionRows {
   readonly around: AroundCluster;
   readonly now: string;
   readonly stalledAfterMs: number;
+  /** Absent: the installation has no price list. */
+  readonly prices?: PriceList | undefined;
 }
 
 const nodeFacts = (node: NodeDoc): NodeFacts => ({

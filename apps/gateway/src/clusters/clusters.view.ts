@@ -6,6 +6,7 @@ import { isReady, nodeView } from '../nodes/nodes.view.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
 import { allAddons } from './addons.evolve.js';
+import { costOf } from '../costs/costs.view.js';
 import { serviceViews } from './services.view.js';
 import { addressStatuses, addressView } from './virtual-addresses.js';
 import { leaseView } from './lease.evolve.js';
@@ -56,6 +57,9 @@ const servicesOf = ({ cluster: { publication, identity } }: ClusterRows): Pick<C
   return services === undefined ? {} : { services };
 };
 
+const costIn = ({ cluster, around: { machineHours }, prices, now }: ClusterRows): Pick<ClusterView, 'cost'> =>
+  prices === undefined || machineHours?.uid !== cluster.uid ? {} : { cost: costOf(machineHours, prices, now) };
+
 /** CB-Ladybug's Cluster without its secrets, and our own fields. */
 export const clusterView = (rows: ClusterRows): ClusterView => {
   const { cluster, seq, nodes, holds } = rows;
@@ -102,6 +106,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
       : { virtualAddresses: addressStatuses(cluster.virtualAddresses, nodes).map(addressView) }),
     ...servicesOf(rows),
     ...(cluster.lease === undefined ? {} : { lease: leaseView(cluster.lease) }),
+    ...costIn(rows),
     ...(spec.onFailure === undefined ? {} : { onFailure: spec.onFailure }),
     progress: progressOf(rows),
     lastSeq: seq,

@@ -43,6 +43,6 @@ export class PastClusters {
   }
 
   viewAt({ rowsOf, now }: PastMoment): ClusterView | undefined {
-    return viewFromLog(rowsOf, { now, stalledAfterMs: this.around.moment.stalledAfterMs });
+    return viewFromLog(rowsOf, { ...this.around.moment, now });
   }
 }

@@ -9,6 +9,19 @@ import { NodeView } from './node.views.js';
 import { OperationKind, StepView } from './operation.views.js';
 import { time } from './time.js';
 
+const CostView = z
+  .strictObject({
+    currency: z.string().describe('ISO 4217'),
+    perHour: z.number().describe('What its machines cost in an hour, as they are now'),
+    sinceCreation: z
+      .number()
+      .describe('What all its machines have cost so far, those that are gone included, by the prices of today'),
+    unpriced: z
+      .array(z.strictObject({ connection: z.string(), machineType: z.string(), machines: z.int() }))
+      .describe('Machines that it has or had, and the price list does not; they are not in the sums'),
+  })
+  .meta({ id: 'ClusterCost', description: 'What machines cost by the price list of the installation' });
+
 /**
  * CB-Ladybug's fields keep their names, without the admin kubeconfig and the SSH keys that it returned in every
  * response; Fairlead's own fields follow them.
@@ -244,6 +257,7 @@ export const ClusterView = z
       .describe('Services of the cluster that ask to be published; absent: none does'),
     onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
     lease: LeaseView.optional().describe('Absent: it has no end'),
+    cost: CostView.optional().describe('Absent: the installation has no price list'),
     progress: z
       .strictObject({
         operation: OperationKind,
