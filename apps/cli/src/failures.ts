@@ -54,6 +54,9 @@ export class AnsweredExit extends Error {
   }
 }
 
+/** What is followed without an end was stopped: nothing is left to say. */
+export const stoppedFollowing = (): AnsweredExit => new AnsweredExit('interrupted');
+
 export const usageFailure = (message: string, help?: string): CliFailure =>
   new CliFailure('usage', { code: 'cli.usage', message, help });
 

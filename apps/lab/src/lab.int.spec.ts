@@ -1,8 +1,20 @@
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { cp } from 'node:fs/promises';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { PREPARE_HOST, TestLab, first, groupRequest, must, type TestGroup } from './testing/test.lab.js';
+
+const ROOT = new URL('../../../', import.meta.url);
+
+/** What follows `--` in the examples of `fairlead node exec`. */
+const commandsOfDocs = async (): Promise<readonly string[]> => {
+  const names = (await readdir(new URL('docs/', ROOT))).filter((name) => name.endsWith('.md'));
+  const pages = await Promise.all(
+    ['README.md', ...names.map((name) => `docs/${name}`)].map((name) => readFile(new URL(name, ROOT), 'utf8')),
+  );
+  const found = pages.join('\n').matchAll(/fairlead node exec [^\n`]*? -- ([^\n`]+)/g);
+  return [...new Set([...found].map(([, command = '']) => command.replace(/ +#.*/, '').trim()))];
+};
 
 // Runs real shells and processes, on a machine that may be busy with other tests.
 describe('the cloud of a lab', () => {
@@ -132,6 +144,18 @@ describe('the cloud of a lab', () => {
     await expect(cloud.ssh(machine, undefined, 300)).rejects.toThrow(/timed out/i);
     await cloud.call('POST', `machines/${machine.id}/power`, { action: 'heal' });
     expect(await must(await cloud.ssh(machine), 'echo after')).toBe('after');
+  });
+
+  it('has every command that the docs run on nodes', async () => {
+    const commands = await commandsOfDocs();
+    expect(commands).toEqual(expect.arrayContaining(['uptime', 'systemctl status kubelet', 'sh -c "df -h; free"']));
+    const cloud = await started();
+    const ssh = await cloud.ssh(await cloud.machine('m'));
+    for (const command of commands) {
+      const { stdout, stderr, code } = await ssh.execCommand(command);
+      expect([command, code, stderr]).not.toEqual([command, 127, expect.anything()]);
+      expect([command, `${stdout}${stderr}`]).not.toEqual([command, expect.stringMatching(/^$|not found|No such/)]);
+    }
   });
 
   it('resumes after a restart: machines, hosts, units, Kubernetes and faults [Cluster API 33]', async () => {

@@ -4,7 +4,7 @@ import type { ClusterView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { moment } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
-import { usageFailure } from '../failures.js';
+import { stoppedFollowing, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { CommandOutput } from '../output/format.js';
 import { tableText, type Table } from '../output/table.js';
@@ -75,7 +75,9 @@ const watchList = async (session: Session, options: ListOptions): Promise<never>
       if (region === undefined) for (const line of lines.filter((one) => !known.has(ageless(one)))) io.out(`${line}\n`);
       region?.draw(fitting);
       known = new Set(lines.map(ageless));
-      await sleep(AGAIN_MS, undefined, { signal: io.interrupts.first });
+      await sleep(AGAIN_MS, undefined, { signal: io.interrupts.first }).catch(() => {
+        throw stoppedFollowing();
+      });
     }
   } finally {
     region?.close();

@@ -41,7 +41,7 @@ export const addWait = (parent: Command, io: Io): void => {
 
 const wait = async (session: Session, at: ClusterAt, { for: of, timeout }: WaitFlags): Promise<CommandOutput> => {
   const { api, io } = session;
-  if (of.kind === 'deleted' && !(await isKnown(api, at))) return deletedAnswer(at);
+  if (of.kind === 'deleted' && !(await isKnown(api, at))) return neverAnswer(at);
   session.waitsForServer();
   const stopped = {
     what: `what is done with ${at.cluster}`,
@@ -65,6 +65,13 @@ const deletedAnswer = ({ cluster: name }: ClusterAt): CommandOutput => ({
   data: { name, deleted: true },
   table: `The cluster ${name} is deleted.`,
   names: [name],
+});
+
+/** As with kubectl, what does not exist is deleted; that it never existed may be a typing error, and is said. */
+const neverAnswer = ({ namespace, cluster: name }: ClusterAt): CommandOutput => ({
+  ...deletedAnswer({ namespace, cluster: name }),
+  data: { name, deleted: true, existed: false },
+  table: `There is no cluster ${name} in the namespace ${namespace}, and there was none: nothing to wait for.`,
 });
 
 const hopeless = ({ cluster: name }: ClusterAt, of: Goal, { cluster, operations }: Described): CliFailure => {

@@ -72,7 +72,10 @@ describe('cluster wait', () => {
     gateway.on('GET', DEMO, refusal(404, 'cluster.unknown', 'There is none'));
     expect(await running).toMatchObject({ code: 0, stdout: 'The cluster demo is deleted.\n' });
     gateway.on('GET', `${DEMO}/operations`, refusal(404, 'cluster.unknown', 'There is none'));
-    expect(await ask(['cluster', 'wait', 'demo', '--for', 'deleted'])).toMatchObject({ code: 0 });
+    expect(await ask(['cluster', 'wait', 'demo', '--for', 'deleted'])).toMatchObject({
+      code: 0,
+      stdout: 'There is no cluster demo in the namespace default, and there was none: nothing to wait for.\n',
+    });
   });
 
   it('exits with 5 if the cluster is deleted while the command waits for Ready', async () => {
@@ -179,7 +182,7 @@ describe('cluster list --watch', () => {
     });
     await eventually(() => io.stdout().includes('two'));
     io.pressCtrlC();
-    expect((await running).code).toBe(130);
+    expect(await running).toMatchObject({ code: 130, stderr: '' });
     expect(io.stdout().match(/^one /gm)).toHaveLength(1);
   });
 });

@@ -2,7 +2,7 @@ import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FakeGateway } from '../spec/gateway.fixtures.js';
+import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
 import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
 
 let gateway: FakeGateway;
@@ -21,6 +21,33 @@ afterEach(async () => {
 
 const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, ...args], io);
+describe('connection get-secret', () => {
+  const CREDENTIAL = '/connections/site/credential';
+  const getSecret = (...args: readonly string[]): Promise<Ran> => ask(['connection', 'get-secret', 'site', ...args]);
+
+  beforeEach(() => {
+    gateway.on('GET', CREDENTIAL, {
+      body: { kind: 'ConnectionCredential', name: 'site', secret: 's3cret', keys: { 'rack-1': 'key-1' } },
+    });
+  });
+
+  it('prints the credential alone, as a file needs it, or the key of single hosts', async () => {
+    expect(await getSecret()).toMatchObject({ code: 0, stdout: 's3cret\n', stderr: '' });
+    expect(await getSecret('--key', 'rack-1')).toMatchObject({ code: 0, stdout: 'key-1\n' });
+  });
+
+  it('names the keys that there are when another one is asked for', async () => {
+    const { code, stdout, stderr } = await getSecret('--key', 'rack-2');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('The connection has these keys: rack-1.');
+  });
+
+  it('ends with 4 for a user who may not read it', async () => {
+    gateway.on('GET', CREDENTIAL, refusal(403, 'auth.role-missing', 'You need the role admin.'));
+    expect(await getSecret()).toMatchObject({ code: 4, stdout: '' });
+  });
+});
+
 describe('connection', () => {
   it('set does not read the secret from the command line', async () => {
     gateway.on('PUT', '/connections/lab2', {

@@ -5,6 +5,7 @@ import type { ClusterAt, EventView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { collected, integerBetween, since as sinceParser, type Since } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
+import { stoppedFollowing } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { CommandOutput } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
@@ -97,6 +98,7 @@ const followed = async (
   );
   for await (const event of followEvents(api, at, { since: after, types }, io.interrupts.first))
     if (isWanted(event)) print(event);
+  if (io.interrupts.first.aborted) throw stoppedFollowing();
   return undefined;
 };
 

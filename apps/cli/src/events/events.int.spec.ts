@@ -17,7 +17,7 @@ const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
   run(['--server', gateway.url, ...args], io);
 
 describe('events', () => {
-  it('follow prints one line of JSON per event, until Ctrl-C, which is not a failure', async () => {
+  it('follow prints one line of JSON per event, until Ctrl-C, which ends it with 130 and without words', async () => {
     const story = new Story().requested(0).at(1, 'ClusterAccepted').events;
     gateway.state(...story.slice(0, 1));
     const io = fakeIo();
@@ -26,8 +26,9 @@ describe('events', () => {
     gateway.state(...story.slice(1));
     await eventually(() => io.stdout().split('\n').length === 3);
     io.pressCtrlC();
-    const { code, stdout } = await running;
-    expect(code).toBe(0);
+    const { code, stdout, stderr } = await running;
+    expect(code).toBe(130);
+    expect(stderr).toBe('Waiting for new events of demo (Ctrl-C ends it) ...\n');
     expect(
       stdout
         .trimEnd()

@@ -7,7 +7,7 @@ import type { NodeExecView } from '../api/views.js';
 import { addCommand, runs } from '../command/command.js';
 import { duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
-import { AnsweredExit, CliFailure, usageFailure } from '../failures.js';
+import { AnsweredExit, CliFailure, stoppedFollowing, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { CommandOutput, Format } from '../output/format.js';
 import { stringify } from 'yaml';
@@ -188,9 +188,9 @@ const linesText = (text: string, log: Log, format: Format): string => {
   }
 };
 
-/** undefined: ended by Ctrl-C. */
+/** `end` is undefined if Ctrl-C ended it. */
 const logEnded = ({ err }: Io, { node }: Log, end: LogEnd | undefined): undefined => {
-  if (end === undefined) return undefined;
+  if (end === undefined) throw stoppedFollowing();
   const message = `The log of ${node} is no longer followed: ${end.message}`;
   const help = 'Run the command again to go on.';
   if (end.reason !== 'time-limit')

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RealmView } from '../api/views.js';
-import { FakeGateway } from '../spec/gateway.fixtures.js';
+import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
 import { fakeIo, run, type Ran } from '../spec/io.fixtures.js';
 
 const REALMS = '/ns/default/realms';
@@ -47,6 +47,24 @@ const secretFile = (): string => {
 };
 const register = (...more: readonly string[]): Promise<Ran> =>
   realm('register', 'company', '--issuer', ISSUER, '--client-id', 'fairlead', ...more);
+
+describe('realm get-secret', () => {
+  const CREDENTIAL = `${REALM}/credential`;
+
+  it('prints the secret alone, as a file needs it, and with -o json also the client', async () => {
+    const body = { kind: 'RealmCredential', name: 'company', clientId: 'fairlead', clientSecret: 's3cret' };
+    gateway.on('GET', CREDENTIAL, { body });
+    expect(await realm('get-secret', 'company')).toMatchObject({ code: 0, stdout: 's3cret\n', stderr: '' });
+    expect(JSON.parse((await realm('get-secret', 'company', '-o', 'json')).stdout)).toEqual({
+      ...{ name: 'company', clientId: 'fairlead', clientSecret: 's3cret' },
+    });
+  });
+
+  it('ends with 4 for a user who may not read it', async () => {
+    gateway.on('GET', CREDENTIAL, refusal(403, 'auth.role-missing', 'You need the role admin.'));
+    expect(await realm('get-secret', 'company')).toMatchObject({ code: 4, stdout: '' });
+  });
+});
 
 describe('fairlead realm', () => {
   it('register sends the secret from a file, waits until the realm is ready, and never prints the secret', async () => {

@@ -9,6 +9,7 @@ import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { CommandOutput } from '../output/format.js';
+import { commandAt } from '../progress/stopped.watching.js';
 import { planText } from './plan.text.js';
 import { addSteeringCommands } from './steering.commands.js';
 import { orFail, planAnswer, statusAnswer, summaryAnswer, upgradesAnswer } from './upgrade.answers.js';
@@ -117,6 +118,21 @@ const addStart = (parent: Command, io: Io): void => {
   );
 };
 
+/** What is asked for, as a command that plans it; how its nodes are changed is in the other options that were given. */
+const planCommand = (at: ClusterAt, request: UpgradeFields): string => {
+  const { version, software = {}, renewCertificates, reboot, pools, controlPlane } = request;
+  return commandAt(
+    'upgrade plan',
+    at,
+    ...(version === undefined ? [] : ['--to', version]),
+    ...Object.entries(software).flatMap(([name, value]) => ['--software', `${name}=${value}`]),
+    ...(renewCertificates === true ? ['--certificates'] : []),
+    ...(reboot === true ? ['--reboot'] : []),
+    ...(pools?.length === 0 ? ['--no-workers'] : (pools ?? []).flatMap((pool) => ['--pool', pool])),
+    ...(controlPlane === false ? ['--no-control-plane'] : []),
+  );
+};
+
 /** Plans, shows, asks, approves by hash and watches. */
 export const runUpgrade = async (
   session: Session,
@@ -128,7 +144,7 @@ export const runUpgrade = async (
   if (options.yes !== true && io.ask === undefined)
     throw usageFailure(
       'There is no terminal for the approval of the plan; nothing was changed',
-      `See the plan with "fairlead upgrade plan ${at.cluster}", then give --yes.`,
+      `See the plan with "${planCommand(at, request)}", then give --yes.`,
     );
   const waits = request.waitForChecks === true;
   // What waits for its checks is approved beforehand: they may hold much later.

@@ -197,6 +197,20 @@ describe('upgrade start', () => {
     expect(stderr).toContain('There is no terminal for the approval of the plan; nothing was changed');
   });
 
+  it('without a terminal advises a command that plans the same, and that does not end with 2', async () => {
+    gateway.on('POST', `${ROOT}/upgrades`, { body: STORY.planned });
+    for (const options of [
+      ['--to', 'v1.35.4', '--pool', 'w'],
+      ['--software', 'containerd=1.7.24', '--no-control-plane'],
+      ['--certificates', '--reboot', '--no-workers'],
+    ]) {
+      const { stderr } = await ask(['upgrade', 'start', 'demo', ...options]);
+      const advised = /See the plan with "fairlead ([^"]+)"/.exec(stderr)?.[1] ?? '';
+      for (const option of options) expect(advised).toContain(option);
+      expect((await ask(advised.split(' '))).code).toBe(0);
+    }
+  });
+
   it('that halts ends with 9, and what can be done', async () => {
     const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4', '--yes']);
     await eventually(() => gateway.listeners === 1);

@@ -1,6 +1,6 @@
 import { refuse, type Refusal } from '@fairlead/contracts';
 import { Inject, Injectable } from '@nestjs/common';
-import { bothBases, LADYBUG } from '../http/documented.js';
+import { bothBases } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import { RefusalError } from '../http/refusal.error.js';
 import { KIT_PATHS } from '../access/access.js';
@@ -22,7 +22,7 @@ export const SIGN_IN = 'sign-in';
 /** Open to everyone: what is served without a token. Documents are served before any token is looked for. */
 const OPEN_PATHS: ReadonlySet<string> = new Set([
   ...KIT_PATHS,
-  `/${LADYBUG}/healthy`,
+  ...bothBases('healthy').map((path) => `/${path}`),
   ...bothBases(SIGN_IN).map((path) => `/${path}`),
   ...ISSUER_PATHS,
   ...['join', 'join/install.sh', 'join/agent.mjs', 'join/node.gz'].map((path) => `/${path}`),

@@ -10,6 +10,7 @@ import {
 import { offeredReleases } from '@fairlead/domain';
 import { InstallationReleases } from '@fairlead/service-kit';
 import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
 import { Authenticated, Public } from '../access/access.js';
 import { bothBases, Documented, LADYBUG } from '../http/documented.js';
 import { FAIRLEAD_VERSION } from '../version.js';
@@ -50,7 +51,8 @@ export class VersionHttp {
 }
 
 /** What CB-Ladybug's clients ask before anything else. */
-@Controller(LADYBUG)
+@ApiExcludeController()
+@Controller(['', LADYBUG])
 export class LadybugHealthHttp {
   @Get('healthy')
   @Public()

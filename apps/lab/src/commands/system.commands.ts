@@ -290,6 +290,16 @@ export const free: Command = ({ host, out }) => {
   return 0;
 };
 
+/** As `uptime` and `uptime -p` of procps print it, with the load of an idle host. */
+export const uptime: Command = ({ host, args, out }) => {
+  const minutes = Math.floor((Date.now() - host.record.bootedAtMs) / 60_000);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  const words = [hours === 0 ? '' : `${hours} hours`, `${rest} minutes`].filter(Boolean).join(', ');
+  const time = new Date(Date.now()).toISOString().slice(11, 19);
+  out(args.some((word) => /^(-p|--pretty)$/.test(word)) ? `up ${words}` : ` ${time} up ${words},  0 users,  load average: 0.00, 0.00, 0.00`);
+  return 0;
+};
+
 export const systemdDetectVirt: Command = ({ out }) => {
   out('fairlead-lab');
   return 0;

@@ -65,6 +65,7 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   pgrep: system.pgrep,
   pidof: system.pgrep,
   free: system.free,
+  uptime: system.uptime,
   'systemd-detect-virt': system.systemdDetectVirt,
   umount: system.nothingToDo,
   chown: system.nothingToDo,
