@@ -1,30 +1,20 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { SERVICES } from '@fairlead/contracts';
-import {
-  cacheFolder,
-  freePorts,
-  LOOPBACK,
-  NATS_MEMORY,
-  resolveNatsServer,
-  resolvePostgres,
-  startPostgres,
-  Supervisor,
-} from '@fairlead/embedded';
+import { freePorts, LOOPBACK, NATS_MEMORY, Supervisor } from '@fairlead/embedded';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
 import { SERVICE_MEMORY } from '../apps/cli/src/up/memory.settings.js';
-import { interpolated } from './system/compose.interpolation.js';
+import { compose, COMPOSE_FILE, interpolated, serviceOf } from './system/compose.file.js';
+import { startProvisionedNats, startProvisionedPostgres } from './system/provisioned.servers.js';
 import { clusterBody, type ApiResponse, type ClusterView } from './system/system.js';
 
 const run = promisify(execFile);
 const CHECKOUT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
-const COMPOSE_FILE = join(CHECKOUT, 'docker-compose.yml');
 const PROGRAMS = SERVICES;
 /** Long-running containers: the services, and the revoker, which has no database and no secrets to open. */
 const STAYING = [...PROGRAMS, 'revoker'] as const;
@@ -34,42 +24,7 @@ const START_TIMEOUT_MS = 120_000;
 const CREATE_TIMEOUT_MS = 180_000;
 const POLL_MS = 100;
 
-interface ComposeService {
-  readonly image: string;
-  readonly build?: string;
-  readonly command: readonly string[];
-  readonly user?: string;
-  readonly restart?: string;
-  readonly container_name?: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly ports?: readonly string[];
-  readonly volumes: readonly string[];
-  readonly read_only?: boolean;
-  readonly tmpfs?: readonly string[];
-  readonly cap_drop?: readonly string[];
-  readonly cap_add?: readonly string[];
-  readonly security_opt?: readonly string[];
-  readonly privileged?: boolean;
-  readonly network_mode?: string;
-  readonly pids_limit?: number;
-  readonly mem_limit?: string;
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly healthcheck?: { readonly test: readonly string[] };
-}
-
-interface ComposeFile {
-  readonly services: Readonly<Record<string, ComposeService>>;
-  readonly volumes: Readonly<Record<string, unknown>>;
-}
-
-const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
 const dockerfile = readFileSync(join(CHECKOUT, 'Dockerfile'), 'utf8');
-
-const serviceOf = (name: string): ComposeService => {
-  const service = compose.services[name];
-  if (service === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
-  return service;
-};
 
 /** `NAME=value` pairs of the image's ENV lines, which apply to every container. */
 const imageEnvironment = Object.fromEntries(
@@ -300,43 +255,15 @@ class Replay {
     return stderr;
   }
 
-  async startNats(): Promise<void> {
-    const config = this.here(NATS_CONFIG);
-    const moved = join(this.folder, 'nats.conf');
-    const text = readFileSync(config, 'utf8');
-    expect(text).toContain('"0.0.0.0:4222"');
-    writeFileSync(
-      moved,
-      text
-        .replace('"0.0.0.0:4222"', `"${LOOPBACK}:${this.port('nats')}"`)
-        .replace('"0.0.0.0:8222"', `"${LOOPBACK}:${this.port('monitor')}"`)
-        .replaceAll(' dir: "/nats/', ` dir: "${join(this.folder, 'nats')}/`)
-        .replace('store_dir: "/nats"', `store_dir: "${join(this.folder, 'nats')}"`),
+  startNats(): Promise<void> {
+    return startProvisionedNats(this, this.here(NATS_CONFIG), (moved) =>
+      serviceOf('nats').command.map((arg) => (arg === NATS_CONFIG ? moved : interpolated(arg))),
     );
-    const { path } = await resolveNatsServer({
-      cacheDir: cacheFolder(process.env, this.folder),
-      env: process.env,
-      log: () => undefined,
-    });
-    await this.supervisor.start({
-      name: 'nats',
-      command: path,
-      args: serviceOf('nats').command.map((arg) => (arg === NATS_CONFIG ? moved : interpolated(arg))),
-      readyUrl: `http://${LOOPBACK}:${this.port('monitor')}/healthz`,
-      readyTimeoutMs: START_TIMEOUT_MS,
-    });
   }
 
   /** In a separate folder, with the password created by the keys' container. */
-  async startPostgres(): Promise<void> {
-    const binaries = await resolvePostgres({ cacheDir: cacheFolder(process.env, this.folder), log: () => undefined });
-    await startPostgres({
-      dataDir: this.data,
-      binaries,
-      port: this.port('postgres'),
-      durable: false,
-      supervisor: this.supervisor,
-    });
+  startPostgres(): Promise<void> {
+    return startProvisionedPostgres(this, this.data);
   }
 
   async startService(name: (typeof STAYING)[number]): Promise<void> {

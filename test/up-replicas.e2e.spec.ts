@@ -7,7 +7,7 @@ import { freePorts } from '@fairlead/embedded';
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { interpolated } from './system/compose.interpolation.js';
+import { interpolated } from './system/compose.file.js';
 import { NatsCluster } from './system/nats.cluster.js';
 
 const run = promisify(execFile);

@@ -23,7 +23,7 @@ const known = readdirSync(stories)
 /** Need the services of others, but neither Kubernetes nor hosts. */
 const WITHOUT_MIRROR = ['openstack', 'keycloak'];
 /** Stories without hosts. */
-const WITHOUT_HOSTS = ['kubernetes-api', 'authentication', ...WITHOUT_MIRROR];
+const WITHOUT_HOSTS = ['kubernetes-api', 'authentication', 'chart', ...WITHOUT_MIRROR];
 /**
  * Shows in less than 20 minutes that clusters can be created and used. The other stories are run by name or with --all.
  */
@@ -42,6 +42,7 @@ const PACKAGES_OF = {
 const MINUTES = {
   'kubernetes-api': 3,
   authentication: 3,
+  chart: 4,
   create: 8,
   'etcd-external': 8,
   ssh: 8,

@@ -9,6 +9,7 @@ export {
   type ClientKey,
 } from './credentials/certificate.issuing.js';
 export { certificateIn, keyIn } from './credentials/authorities.js';
+export { hashOf, idOf, newSecret, newToken, opens, type NewToken, type SecretKind } from './credentials/api.tokens.js';
 export { accountOf, accountStateIn, signAccount, type AccountSigning } from './credentials/account.claims.js';
 export {
   authenticatorOf,

@@ -9,6 +9,7 @@ import {
   writeWhole,
   type NatsCluster,
 } from '@fairlead/embedded';
+import { newToken } from '@fairlead/embedded/credentials';
 import { CliFailure } from '../failures.js';
 import { ensureKeys } from '../up/keys.store.js';
 import { HOLDERS } from './holders.planner.js';
@@ -31,6 +32,7 @@ export const provideKeys = async (settings: KeysSettings): Promise<string> => {
     refuseOtherKind(readIfAny(configFile), settings);
     ensureKeys(dataDir);
     ensureSuperuserPassword(dataDir);
+    if (settings.administratorToken) ensureAdministratorToken(dataDir);
     await ensureCertificates(dataDir, [...LOCAL_NAMES, ...natsNames, ...natsCluster], { isPeer: isCluster });
     const config = natsConfig({
       host: natsHost,
@@ -49,6 +51,12 @@ export const provideKeys = async (settings: KeysSettings): Promise<string> => {
   } finally {
     folder.release();
   }
+};
+
+/** The gateway admits the token in its file, and creates it only where there is none. */
+const ensureAdministratorToken = (dataDir: string): void => {
+  const file = join(dataDir, 'keys', 'local.token');
+  if (readIfAny(file) === undefined) writeWhole(file, `${newToken().token}\n`);
 };
 
 /**

@@ -27,6 +27,7 @@ export const addProvisionCommands = (program: Command, io: Io): void => {
   const provision = addGroup(program, 'provision', 'Prepare NATS and PostgreSQL for an installation of your own');
   addKeys(provision, io);
   addStores(provision, io);
+  addSecrets(provision, io);
 };
 
 const WEBSOCKET_HELP =
@@ -79,6 +80,7 @@ const addKeys = (provision: Command, io: Io): void => {
     .option('--monitor-port <port>', 'port of the NATS monitoring endpoint', port, 8222)
     .option('--monitor-host <address>', MONITOR_HELP, '127.0.0.1')
     .option('--store-dir <dir>', 'folder in which NATS stores its streams', '/nats')
+    .option('--administrator-token', "create the administrator's token too, for a gateway that cannot write its file")
     .action(
       runs(
         io,
@@ -87,6 +89,7 @@ const addKeys = (provision: Command, io: Io): void => {
           given: Given<KeysSettings> & {
             readonly natsName?: readonly string[];
             readonly natsCluster?: readonly string[];
+            readonly administratorToken?: true;
           },
         ) => {
           const { provideKeys } = await import('./keys.effects.js');
@@ -95,6 +98,7 @@ const addKeys = (provision: Command, io: Io): void => {
             ...foldersOf(io, given),
             natsNames: given.natsName ?? [],
             natsCluster: given.natsCluster ?? clusterIn(io),
+            administratorToken: given.administratorToken ?? false,
           };
           await inSentences(async () => io.err(`${await provideKeys(settings)}\n`));
         },
@@ -165,6 +169,48 @@ const addStores = (provision: Command, io: Io): void => {
       }),
     );
 };
+
+const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+const addSecrets = (provision: Command, io: Io): void => {
+  addCommand(provision, {
+    usage: 'secrets',
+    summary: 'Create the Secrets of an installation that runs on Kubernetes',
+    description:
+      'In a pod, write the folder of each service, NATS and PostgreSQL, as "fairlead provision keys" and "stores" prepared them, as a Secret of the namespace of the pod. The service account of the pod must be allowed to create and patch Secrets, and NODE_EXTRA_CA_CERTS must name the CA certificate of the Kubernetes API. Other Secrets stay as they are, so the command can run before every start.',
+    shared: 'none',
+    examples: [
+      [
+        'fairlead provision secrets --secrets /srv/fairlead/secrets --prefix fairlead',
+        'Create the Secrets fairlead-gateway, fairlead-nats and so on',
+      ],
+    ],
+  })
+    .requiredOption(SECRETS_OPTION, 'folder with one subfolder of secrets for each service, NATS and PostgreSQL')
+    .option('--prefix <name>', 'how the name of each Secret begins', 'fairlead')
+    .option('--kubernetes-api <url>', 'URL of the Kubernetes API', 'https://kubernetes.default.svc')
+    .option('--service-account <dir>', 'folder with the files "namespace" and "token"', SERVICE_ACCOUNT_DIR)
+    .action(
+      runs(io, async (_session, given: GivenSecrets) => {
+        refuseMalformed('--kubernetes-api', given.kubernetesApi, ['https:']);
+        const { provideSecrets } = await import('./secrets.effects.js');
+        const settings = {
+          prefix: given.prefix,
+          server: given.kubernetesApi,
+          secretsDir: resolve(io.cwd, given.secrets),
+          serviceAccountDir: resolve(io.cwd, given.serviceAccount),
+        };
+        await inSentences(async () => io.err(`${await provideSecrets(settings)}\n`));
+      }),
+    );
+};
+
+interface GivenSecrets {
+  readonly secrets: string;
+  readonly prefix: string;
+  readonly kubernetesApi: string;
+  readonly serviceAccount: string;
+}
 
 interface GivenStores {
   readonly timeout?: number;

@@ -15,6 +15,18 @@ export interface KeysSettings {
   readonly monitorPort: number;
   /** As NATS sees it, possibly inside a container. */
   readonly storeDir: string;
+  /** Whether the administrator's token is created too, for a gateway that cannot write its file. */
+  readonly administratorToken: boolean;
+}
+
+export interface SecretsSettings {
+  readonly secretsDir: string;
+  /** Begins the name of each Secret. */
+  readonly prefix: string;
+  /** URL of the Kubernetes API. */
+  readonly server: string;
+  /** Has the files "namespace" and "token" of a service account. */
+  readonly serviceAccountDir: string;
 }
 
 export interface StoresSettings {

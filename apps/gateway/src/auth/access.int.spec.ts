@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { request, useGateway } from '../gateway.fixtures.js';
-import { newToken } from './tokens.js';
+import { newToken } from '@fairlead/embedded/credentials';
 
 const gateway = useGateway(async () => {
   await gateway.ask('POST', '/ns', { body: { name: 'team' } });

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { gatewayRoutes } from '../http/routes.fixtures.js';
 import { FailureLimit } from './failures.limit.js';
 import { mayEverywhere, mayIn, type Identity } from '../access/identity.js';
-import { hashOf, idOf, newToken, opens } from './tokens.js';
+import { hashOf, idOf, newToken, opens } from '@fairlead/embedded/credentials';
 
 const routes = gatewayRoutes();
 

@@ -10,7 +10,7 @@ import { askingOf } from './session.request.js';
 import { isFromOwnPage, sessionIn } from './session.rules.js';
 import { TokenCallers } from './token.callers.js';
 import { expired } from './token.sessions.js';
-import { hashOf } from './tokens.js';
+import { hashOf } from '@fairlead/embedded/credentials';
 import type { Identified } from './tokens.store.js';
 import { UserCallers } from './user.callers.js';
 import { ISSUER_PATHS } from './issuer.http.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestGateway, type TestGateway } from '../gateway.fixtures.js';
-import { newToken } from './tokens.js';
+import { newToken } from '@fairlead/embedded/credentials';
 
 let gateway: TestGateway;
 let second: CreatedTokenView;

@@ -7,11 +7,13 @@ import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promis
 import { dirname } from 'node:path';
 import { SETTINGS, type Settings } from '../config.js';
 import { audit } from '../events/audit.decider.js';
-import { hashOf, idOf, newToken } from './tokens.js';
+import { hashOf, idOf, newToken } from '@fairlead/embedded/credentials';
 import { TokenStore } from './tokens.store.js';
 
 const LOCAL_ADMIN: RoleGrant[] = [{ namespace: EVERY_NAMESPACE, role: 'admin' }];
 const OWNER_ONLY = 0o600;
+/** A Secret of Kubernetes is mounted so. */
+const UNWRITABLE: readonly string[] = ['EROFS', 'EACCES'];
 
 const readToken = async (file: string): Promise<string | undefined> => {
   try {
@@ -72,10 +74,21 @@ export class LocalToken implements OnApplicationBootstrap {
       if (text === undefined || text === '') await createFile(file);
       const standing = await this.admit(file);
       if (standing === 'good') return;
-      await replaceFile(file);
+      await this.replace(file);
       await this.admit(file);
       this.log.warn(`the local administrator token was revoked or has ended; a new one is in ${file}`);
     });
+  }
+
+  private async replace(file: string): Promise<void> {
+    try {
+      await replaceFile(file);
+    } catch (error) {
+      if (!UNWRITABLE.includes(errorCodeOf(error) ?? '')) throw error;
+      throw new ConfigurationError([
+        `FAIRLEAD_LOCAL_TOKEN_FILE: the token in ${file} was revoked or has ended, and the file cannot be replaced (${errorCodeOf(error)}); put a new token there, or unset the variable`,
+      ]);
+    }
   }
 
   private async admit(file: string): Promise<'good' | 'revoked'> {

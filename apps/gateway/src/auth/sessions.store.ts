@@ -1,7 +1,7 @@
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { idOf, newSecret, opens, type NewToken, type SecretKind } from './tokens.js';
+import { idOf, newSecret, opens, type NewToken, type SecretKind } from '@fairlead/embedded/credentials';
 
 const MINUTE_MS = 60_000;
 /** A session ends after so long, whatever its token is still good for. */

@@ -13,7 +13,7 @@ import { endedCookie, isFromOwnPage, isLoopback, sessionCookie } from './session
 import { SessionsStore } from './sessions.store.js';
 import { TokenSessions } from './token.sessions.js';
 import { Users } from './users.js';
-import { idOf } from './tokens.js';
+import { idOf } from '@fairlead/embedded/credentials';
 import { TokenStore, type Identified } from './tokens.store.js';
 import { whoamiView } from './whoami.http.js';
 

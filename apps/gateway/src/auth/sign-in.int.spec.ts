@@ -6,7 +6,7 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { useGateway } from '../gateway.fixtures.js';
-import { newSecret } from './tokens.js';
+import { newSecret } from '@fairlead/embedded/credentials';
 
 const folder = newFolder('page');
 afterAll(() => removeFolder(folder));

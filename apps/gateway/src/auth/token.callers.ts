@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import type { Credential } from './credential.js';
 import { SessionsStore } from './sessions.store.js';
 import { TokenSessions } from './token.sessions.js';
-import { idOf } from './tokens.js';
+import { idOf } from '@fairlead/embedded/credentials';
 import { TokenStore, type Identified } from './tokens.store.js';
 
 /** Callers with an API token, or with a session of the page that stands for one. */

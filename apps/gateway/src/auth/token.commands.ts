@@ -16,7 +16,7 @@ import { unwrap, throwIfRefused, RefusalError } from '../http/refusal.error.js';
 import { beyondOf, expiryFaults, mayManage, type Grant } from '../access/identity.js';
 import { roleMissing } from './role.missing.js';
 import { TokenSessions } from './token.sessions.js';
-import { newToken, type NewToken } from './tokens.js';
+import { newToken, type NewToken } from '@fairlead/embedded/credentials';
 import { TokenStore } from './tokens.store.js';
 
 const AUDIT: StreamId = { namespace: NONE, cluster: NONE, context: 'audit' };

@@ -2,7 +2,7 @@ import type { CreatedTokenView, ErrorView, RoleGrant, TokenList } from '@fairlea
 import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { request, useGateway, type AskOptions } from '../gateway.fixtures.js';
-import { newToken } from './tokens.js';
+import { newToken } from '@fairlead/embedded/credentials';
 
 const gateway = useGateway(async () => {
   await gateway.ask('POST', '/ns', { body: { name: 'team' } });

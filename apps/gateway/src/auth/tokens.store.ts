@@ -3,7 +3,7 @@ import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import { isAdministrator, stands, type Grant, type Identity, type Standing } from '../access/identity.js';
-import { idOf, opens } from './tokens.js';
+import { idOf, opens } from '@fairlead/embedded/credentials';
 
 interface TokenRow {
   readonly id: string;

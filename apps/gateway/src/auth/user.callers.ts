@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import { isJwt } from './issuer.client.js';
 import { UNKNOWN, type Credential } from './credential.js';
 import { TokenSessions, type TokenSession } from './token.sessions.js';
-import { idOf } from './tokens.js';
+import { idOf } from '@fairlead/embedded/credentials';
 import type { Identified } from './tokens.store.js';
 import { holdsStill } from './user.rules.js';
 import { Users } from './users.js';

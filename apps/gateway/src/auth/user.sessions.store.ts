@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { KEPT_MAX, SESSION_MS, type Issued } from './sessions.store.js';
-import { idOf, newSecret, opens } from './tokens.js';
+import { idOf, newSecret, opens } from '@fairlead/embedded/credentials';
 import type { Granted } from './issuer.client.js';
 import type { User } from './user.rules.js';
 

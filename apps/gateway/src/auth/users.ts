@@ -4,7 +4,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Identity } from '../access/identity.js';
 import type { Issued } from './sessions.store.js';
-import { idOf } from './tokens.js';
+import { idOf } from '@fairlead/embedded/credentials';
 import type { Identified } from './tokens.store.js';
 import { RefusalError } from '../http/refusal.error.js';
 import { Issuer, type Granted } from './issuer.client.js';
