@@ -180,7 +180,7 @@ const stateOf = ({ log }: RolloutSimulation): UpgradesState =>
   log.reduce((before, event) => upgrades.evolve(before, event), upgrades.initial);
 
 /** What the gateway answers; upgrade-svc follows with the next run. */
-const told = (
+const refusalOf = (
   simulation: RolloutSimulation,
   type: SteeringCommand['type'],
   data: Record<string, unknown> = {},
@@ -192,8 +192,8 @@ const told = (
   return '';
 };
 
-const steer = (...all: Parameters<typeof told>): string => {
-  const answer = told(...all);
+const steer = (...all: Parameters<typeof refusalOf>): string => {
+  const answer = refusalOf(...all);
   if (answer === '') all[0].run();
   return answer;
 };
@@ -213,7 +213,7 @@ const COMMANDS = [
 const answersOf = (simulation: RolloutSimulation, node: NodeName): Readonly<Record<string, string>> => {
   const planHash = viewOf(simulation).planHash ?? '0'.repeat(64);
   return Object.fromEntries(
-    COMMANDS.map((command) => [command, told(simulation, command, { node, rule: 'B7', planHash })]),
+    COMMANDS.map((command) => [command, refusalOf(simulation, command, { node, rule: 'B7', planHash })]),
   );
 };
 
@@ -270,7 +270,7 @@ const hasFailed = (simulation: RolloutSimulation): boolean =>
 
 const ended = (simulation: RolloutSimulation): string => viewOf(simulation).phase;
 
-/** The cause is shown in its own words. */
+/** The status contains the message of the cause. */
 const expectCause = (simulation: RolloutSimulation, { words = WORDS }: Pick<Trouble, 'words'>): void => {
   expect(words).not.toBe('');
   const { message, nodes, operations } = viewOf(simulation);
@@ -428,7 +428,7 @@ describe.each(TROUBLES)('$name', (trouble) => {
         ({ type, data }) =>
           type === (trouble.since ?? 'OperationStarted') && 'node' in data && (trouble.node === null || data.node === trouble.node),
         () => {
-          expect(told(one, 'AbortUpgrade')).toBe('');
+          expect(refusalOf(one, 'AbortUpgrade')).toBe('');
           expect(ended(one)).toBe('Aborting');
           expect(viewOf(one).message).toContain('nodes in progress are finished, and those that failed are let go');
           expect(answersOf(one, trouble.node ?? w(1))).toEqual(REFUSED_WHILE_ABORTING);

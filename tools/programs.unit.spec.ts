@@ -18,6 +18,7 @@ const GUARDED_OTHERWISE = ['libs/nspawn/src/local.int.spec.ts'];
 /** Programs that specs name by a variable, each with why no guard is needed. */
 const BY_VARIABLE: Readonly<Record<string, string>> = {
   'apps/lab/src/kubernetes/kubectl.int.spec.ts: client.path': 'kubectl of the lab, which is skipped without it',
+  'apps/infra-svc/src/adapters/power/emulators.fixtures.ts: program': 'an emulator that the spec names in its guard',
   'apps/lab/src/light/light.fixtures.ts: command': 'a stand-in of the lab, by its name',
   'apps/node-agent/test/firewall.world.ts: join(this.root': 'a script that the world itself has written',
   'libs/embedded/test/programs.ts: join(ROOT': 'esbuild, which npm installs',

@@ -63,7 +63,7 @@ export class RolloutSimulation {
   /** `<task type>/<node>`: the task is never handled. */
   readonly lost = new Set<string>();
   /** Attempts of tasks that are tried until they succeed; the simulated time does not wait for their next. */
-  private parked: (() => void)[] = [];
+  private attempts: (() => void)[] = [];
   /** Agents that report, but whose nodes never become Ready. */
   readonly stuck = new Set<string>();
   /** Replies of hooks, one per call; then Success. */
@@ -268,7 +268,7 @@ export class RolloutSimulation {
     };
     this.stated(this.follower.failed(queued.data, failure));
     if (!last) this.at(waitS, task.type, () => this.deliver(queued, attempt + 1));
-    else if (isTriedOn) this.parked.push(() => this.deliver(queued, attempt + 1));
+    else if (isTriedOn) this.attempts.push(() => this.deliver(queued, attempt + 1));
   }
 
   private static readonly SECONDS: Readonly<Partial<Record<AnyRolloutTask['type'], number>>> = {
@@ -367,7 +367,7 @@ export class RolloutSimulation {
 
   /** The next attempts of tasks that are tried until they succeed. */
   tryOn(): void {
-    for (const run of this.parked.splice(0)) this.at(1, 'another attempt', run);
+    for (const run of this.attempts.splice(0)) this.at(1, 'another attempt', run);
   }
 
   repair(name: string): void {

@@ -62,7 +62,7 @@ export interface ConnectionDoc {
   readonly sshKey?: ConnectionSshKey;
   /** Host keys that were pinned or accepted, by the id of their server. Absent in rows of earlier releases. */
   readonly hostKeys?: Readonly<Record<string, KnownHostKey>>;
-  /** The last answer about the power of each host, by its name. Absent: nobody has asked. */
+  /** The last answer about the power of each host, by its name. Absent: it was never requested. */
   readonly powers?: Readonly<Record<string, LastPower>>;
   /** Machines that no cluster has planned, by the provider's id. Absent in rows of earlier releases. */
   readonly orphans?: Orphans;

@@ -24,7 +24,7 @@ export interface PresentPower {
   readonly open: Readonly<Record<string, NodeName>>;
 }
 
-/** The machines of a cluster, and those whose power is to be cycled. */
+/** The machines of a cluster, and those with an open request to cycle their power. */
 export type Power = { readonly status: 'absent' } | PresentPower;
 
 export type PowerFact = Fact<'VmPowerCycled' | 'VmPowerCycleFailed'>;

@@ -26,7 +26,7 @@ export type OfHostPower = {
   readonly requestedAt: string;
 };
 
-/** A request that was not carried out in this time expires: the host may serve somebody else by then. */
+/** A request that was not carried out in this time expires: another cluster may use the host by then. */
 const REQUEST_VALID_MS = 10 * 60_000;
 
 /** States what became of a request for the power of a host. */

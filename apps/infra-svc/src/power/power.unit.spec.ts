@@ -97,7 +97,7 @@ describe('a request for the power of a host', () => {
     expect(log.events).toMatchObject([answer]);
   });
 
-  it('is not carried out long after it was made: the host may serve somebody else by then', async () => {
+  it('is not carried out long after it was made: another cluster may use the host by then', async () => {
     let acted = 0;
     const { run, log, powerLog, data, actor } = await carriedOut(11 * 60_000, async () => {
       acted += 1;

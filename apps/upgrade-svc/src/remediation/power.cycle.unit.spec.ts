@@ -53,7 +53,7 @@ describe('a node whose agent is silent', () => {
     ]);
   });
 
-  it('is replaced without it if its inventory does not say how, or not any more', () => {
+  it('is replaced without it if its inventory has no power settings, or no longer has them', () => {
     const replaced = [{ type: 'RemediationRequested', data: { node: 'web-1', action: 'replace' } }];
     expect(
       web(check)

@@ -63,7 +63,7 @@ export interface Open {
   readonly pool: string;
   readonly role: NodeRole;
   readonly action: RemediationAction;
-  /** The power of its host is switched off and on: `requested` once infra-svc was told. Absent: its agent reboots it. */
+  /** The power of its host is switched off and on: `requested` once the request is recorded. Absent: its agent reboots it. */
   readonly power?: 'due' | 'requested';
   readonly attempt: number;
   readonly startedAt: string;

@@ -19,7 +19,7 @@ interface IpmiWorld {
   readonly program?: string | undefined;
 }
 
-/** A controller that speaks IPMI 2.0 over the network, by the program `ipmitool`. */
+/** A controller with IPMI 2.0 over the network, used by the program `ipmitool`. */
 export class IpmiController implements ManagementController {
   constructor(
     private readonly host: string,

@@ -41,7 +41,7 @@ export const describePower = (
       expect([await act('cycle'), await act('status')]).toEqual(['on', 'on']);
     });
 
-    it('is not told to a wrong password, which is not in the failure', async () => {
+    it('is refused with a wrong password, which is not in the failure', async () => {
       const wrong = new Map(
         [...emulator.secrets].map(([ref, secret]) => [ref, secret.replace('open-sesame', 'wrong-one')]),
       );

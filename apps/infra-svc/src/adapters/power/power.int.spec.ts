@@ -50,7 +50,7 @@ describeWith('ipmi_sim', 'ipmitool')('the password of an IPMI controller', () =>
   });
 });
 
-describeWith('openssl')('a management controller that speaks Redfish', () => {
+describeWith('openssl')('a management controller with Redfish', () => {
   let standIn: RedfishStandIn;
   const secrets = new Map<string, string>();
   const act = (

@@ -61,7 +61,7 @@ interface RedfishWorld {
 }
 
 /**
- * A controller that speaks Redfish (DSP0266): documented REST over https, signed in by HTTP Basic, which every Redfish
+ * A controller with Redfish (DSP0266): documented REST over https, signed in by HTTP Basic, which every Redfish
  * service supports. Its certificate is checked before anything is sent to it.
  */
 export class RedfishController implements ManagementController {
