@@ -1,5 +1,4 @@
-import type { ClusterUid, Fact } from '@fairlead/contracts';
-import { stored } from '@fairlead/event-sourcing/spec';
+import type { ClusterUid, Fact, StoredEvent } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { machineHoursAfter, usedHours, type MachineHours } from './machine.hours.js';
 
@@ -10,9 +9,11 @@ const created = (name: string, connection = 'cloud', spec = 'm1.medium'): Fact =
   of('VmCreated', { machine: { name, connection, spec } });
 const deleted = (name: string): Fact => of('VmDeleted', { name });
 
+const stored = (fact: Fact, hour: number): StoredEvent => ({ ...fact, meta: { time: at(hour) } }) as unknown as StoredEvent;
+
 const hoursAfter = (...facts: readonly (readonly [hour: number, fact: Fact])[]): MachineHours | undefined =>
   [[0, of('ClusterRequested')] as const, ...facts].reduce<MachineHours | undefined>(
-    (hours, [hour, fact], index) => machineHoursAfter(hours, stored(fact, index + 1, { time: at(hour) })),
+    (hours, [hour, fact]) => machineHoursAfter(hours, stored(fact, hour)),
     undefined,
   );
 

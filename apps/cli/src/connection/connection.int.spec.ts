@@ -36,7 +36,7 @@ describe('connection get-secret', () => {
     expect(await getSecret('--key', 'rack-1')).toMatchObject({ code: 0, stdout: 'key-1\n' });
   });
 
-  it('names the keys that there are when another one is asked for', async () => {
+  it('names the existing keys if another one is requested', async () => {
     const { code, stdout, stderr } = await getSecret('--key', 'rack-2');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('The connection has these keys: rack-1.');

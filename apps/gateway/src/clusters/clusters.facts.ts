@@ -38,7 +38,7 @@ export interface AroundCluster {
   readonly hookSecrets: readonly string[] | undefined;
   /** What is declared, where something of it was refused; undefined: nothing was. */
   readonly unmet: UnmetDeclaration | undefined;
-  /** How long its machines have run; absent: not counted, or nobody asks what they cost. */
+  /** How long its machines have run; absent: not counted, or not requested. */
   readonly machineHours?: MachineHours | undefined;
 }
 

@@ -29,6 +29,20 @@ const parameterUse = ({ operationId }: Operation, part: Part): Use => {
   return { kind: name, part, ownName: `${operationId}-${name}` };
 };
 
+const headersOf = (part: Part): readonly (readonly [string, Part])[] =>
+  Object.entries((part['headers'] ?? {}) as Readonly<Record<string, Part>>);
+
+const headerUses = ({ operationId, responses }: Operation): readonly Use[] =>
+  Object.entries(responses).flatMap(([status, part]) =>
+    isError(status)
+      ? []
+      : headersOf(part).map(([name, header]) => ({
+          kind: name,
+          part: header,
+          ownName: `${operationId}${status}-${name}`,
+        })),
+  );
+
 const operationsOf = ({ paths }: OpenAPIObject): readonly Operation[] =>
   Object.values(paths).flatMap((path) => Object.values(path) as Operation[]);
 
@@ -62,7 +76,7 @@ const componentsOf = (named: ReadonlyMap<string, NamedPart>): Part =>
       .map(({ name, part }) => [name, part]),
   );
 
-/** Refusals and parameters that routes share are components, so that each is described once. */
+/** Refusals, parameters and headers that routes share are components, so that each is described once. */
 export const withSharedParts = (document: OpenAPIObject): OpenAPIObject => {
   const operations = operationsOf(document);
   const errors = namesOf(
@@ -75,9 +89,19 @@ export const withSharedParts = (document: OpenAPIObject): OpenAPIObject => {
   const parameters = namesOf(
     operations.flatMap((operation) => (operation.parameters ?? []).map((part) => parameterUse(operation, part))),
   );
+  const headers = namesOf(operations.flatMap(headerUses));
   const refTo = (place: string, names: ReadonlyMap<string, NamedPart>, part: Part): Part => ({
     $ref: `#/components/${place}/${names.get(JSON.stringify(part))?.name}`,
   });
+  const withHeaders = (part: Part): Part =>
+    part['headers'] === undefined
+      ? part
+      : {
+          ...part,
+          headers: Object.fromEntries(
+            headersOf(part).map(([name, header]) => [name, refTo('headers', headers, header)]),
+          ),
+        };
   const withRefs = (operation: Operation): Operation => ({
     ...operation,
     ...(operation.parameters === undefined
@@ -86,7 +110,7 @@ export const withSharedParts = (document: OpenAPIObject): OpenAPIObject => {
     responses: Object.fromEntries(
       Object.entries(operation.responses).map(([status, part]) => [
         status,
-        isError(status) ? refTo('responses', errors, part) : part,
+        isError(status) ? refTo('responses', errors, part) : withHeaders(part),
       ]),
     ),
   });
@@ -96,6 +120,7 @@ export const withSharedParts = (document: OpenAPIObject): OpenAPIObject => {
   ]);
   const components = {
     ...document.components,
+    headers: componentsOf(headers),
     parameters: componentsOf(parameters),
     responses: componentsOf(errors),
   };
