@@ -103,7 +103,7 @@ const without = (record: Readonly<Record<string, string>>, keys: readonly string
     );
     for (const args of [early, containers[0]?.args])
       expect(args).toEqual([
-        ...['apps/cli/dist/bundle.mjs', 'provision', 'secrets'],
+        ...['apps/cli/dist/bundle.mjs', 'provision', 'kubernetes-secrets'],
         ...['--secrets', '/secrets', '--prefix', RELEASE],
       ]);
   });

@@ -22,6 +22,7 @@ export const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'apps/gateway/src/autoscaler/autoscaler.server.ts': {
     why: 'passes bytes to the decoder in externalgrpc.messages.ts, which is fed',
   },
+  'apps/gateway/src/costs/price.list.ts': { why: 'a file of the installation, at its start, by a bounded parser' },
   'apps/cli/src/token/token.commands.ts': { why: 'words that a person types' },
   'apps/gateway/src/http/text.ts': { why: 'the expression that is written there as a literal, which is tried' },
   'apps/node-agent/src/node/host.addresses.ts': { why: 'an alternative of fixed names' },

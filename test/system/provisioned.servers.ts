@@ -21,18 +21,19 @@ export interface ProvisionedServers {
 
 /** Starts NATS with a configuration made for a container: it listens on loopback here, and keeps its data in the folder. */
 export const startProvisionedNats = async (
-  { folder, supervisor, port }: ProvisionedServers,
+  servers: ProvisionedServers,
   config: string,
   args: (config: string) => readonly string[],
 ): Promise<void> => {
+  const { folder, supervisor } = servers;
   const moved = join(folder, 'nats.conf');
   const text = readFileSync(config, 'utf8');
   expect(text).toContain('"0.0.0.0:4222"');
   writeFileSync(
     moved,
     text
-      .replace('"0.0.0.0:4222"', `"${LOOPBACK}:${port('nats')}"`)
-      .replace('"0.0.0.0:8222"', `"${LOOPBACK}:${port('monitor')}"`)
+      .replace('"0.0.0.0:4222"', `"${LOOPBACK}:${servers.port('nats')}"`)
+      .replace('"0.0.0.0:8222"', `"${LOOPBACK}:${servers.port('monitor')}"`)
       .replaceAll(' dir: "/nats/', ` dir: "${join(folder, 'nats')}/`)
       .replace('store_dir: "/nats"', `store_dir: "${join(folder, 'nats')}"`),
   );
@@ -45,16 +46,17 @@ export const startProvisionedNats = async (
     name: 'nats',
     command: path,
     args: args(moved),
-    readyUrl: `http://${LOOPBACK}:${port('monitor')}/healthz`,
+    readyUrl: `http://${LOOPBACK}:${servers.port('monitor')}/healthz`,
     readyTimeoutMs: START_TIMEOUT_MS,
   });
 };
 
 /** Starts PostgreSQL with the superuser's password in the data folder. */
 export const startProvisionedPostgres = async (
-  { folder, supervisor, port }: ProvisionedServers,
+  servers: ProvisionedServers,
   dataDir: string,
 ): Promise<void> => {
+  const { folder, supervisor } = servers;
   const binaries = await resolvePostgres({ cacheDir: cacheFolder(process.env, folder), log: () => undefined });
-  await startPostgres({ dataDir, binaries, port: port('postgres'), durable: false, supervisor });
+  await startPostgres({ dataDir, binaries, port: servers.port('postgres'), durable: false, supervisor });
 };

@@ -211,7 +211,7 @@ describe('bootstrap-svc', () => {
       expect((await until('ClusterFailed')).data).toMatchObject({
         step: 'InitializeNode',
         node: w(2),
-        reason: 'SetupBoostrapFailedReason',
+        reason: 'BootstrapFailed',
         cause: { target: w(2) },
       });
       const machine = { os: 'Debian 12', kernel: '6.1', bootId: 'b', changed: [] };

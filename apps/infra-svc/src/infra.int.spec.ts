@@ -215,7 +215,7 @@ describe('infra-svc', () => {
     await lab.faults([{ kind: 'boot-failure', machine: 'unlucky-w-2-*', message: 'no boot device', times: 1 }]);
     const uid = await request('unlucky');
     const failed = await until('unlucky', 'InfrastructureFailed');
-    expect(failed.data).toMatchObject({ reason: 'CreateMCISFailedReason', cause: { message: 'no boot device' } });
+    expect(failed.data).toMatchObject({ reason: 'MachineCreationFailed', cause: { message: 'no boot device' } });
     await say(stream('unlucky', 'request'), { type: 'ClusterRetryRequested', data: { uid } });
     const { data } = await until('unlucky', 'VmsCreated');
     expect(data.machines).toHaveLength(5);

@@ -1,4 +1,7 @@
-/** CB-Ladybug's reason codes, which events record, and Fairlead's own, which every API but CB-Ladybug's shows. */
+/**
+ * CB-Ladybug's reason codes, which its API shows and events of earlier releases record, and Fairlead's own, which events
+ * record and every other API shows.
+ */
 const OWN: Readonly<Record<string, string>> = {
   InvalidMCIRReason: 'ConnectionUnusable',
   CreateVpcFailedReason: 'NetworkFailed',

@@ -30,7 +30,7 @@ const failed = (step: string): Fact<'ClusterFailed'> => ({
     uid: UID,
     step,
     node: w(1),
-    reason: 'JoinWorkerFailedReason',
+    reason: 'WorkerJoinFailed',
     cause: { operation: 'o', target: 't', message: 'm' },
   },
 });

@@ -230,7 +230,7 @@ describe('a deletion', () => {
         uid: UID,
         step: 'VerifyNode',
         node: w(2),
-        reason: 'SetupBoostrapFailedReason',
+        reason: 'BootstrapFailed',
         cause: { operation: 'verify', target: w(2), message: 'swap is on' },
       },
     };
@@ -249,7 +249,7 @@ describe('a deletion', () => {
         uid: UID,
         step: 'JoinWorker',
         node: w(3),
-        reason: 'JoinWorkerFailedReason',
+        reason: 'WorkerJoinFailed',
         cause: { operation: 'kubeadm join', target: w(3), message: 'no route' },
       },
     };
@@ -263,7 +263,7 @@ describe('a deletion', () => {
 
   it('nothing is done for a cluster that infra-svc abandons', () => {
     const cause = { operation: 'create machines', target: 'lab', message: 'quota exceeded' };
-    const data = { uid: UID, step: 'CreateMachines', reason: 'CreateMCISFailedReason', cause };
+    const data = { uid: UID, step: 'CreateMachines', reason: 'MachineCreationFailed', cause };
     const broken: Fact = { type: 'InfrastructureFailed', data };
     expect(desiredAfter(requested(3, 2), created(machinesOf(3, 2)), desired(cp(1)), broken)).toEqual([]);
   });

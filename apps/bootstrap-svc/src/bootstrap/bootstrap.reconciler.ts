@@ -115,11 +115,11 @@ const failureOf = ({ host, what }: Wait, limits: Limits): Failure => {
         ? `its agent was started and reported nothing for ${minutes} minutes`
         : `it joined, and Kubernetes did not call it Ready within ${minutes} minutes`,
   };
-  const joinReason = isControlPlane(host) ? 'JoinControlPlaneFailedReason' : 'JoinWorkerFailedReason';
+  const joinReason = isControlPlane(host) ? 'ControlPlaneJoinFailed' : 'WorkerJoinFailed';
   return {
     step: what === 'agent' ? 'InitializeNode' : 'AwaitNodeReady',
     node,
-    reason: what === 'agent' ? 'SetupBoostrapFailedReason' : joinReason,
+    reason: what === 'agent' ? 'BootstrapFailed' : joinReason,
     cause: host.trouble ?? silence,
   };
 };

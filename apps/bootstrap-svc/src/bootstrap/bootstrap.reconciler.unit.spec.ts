@@ -112,7 +112,7 @@ it('publishes only the failed step again after a retry', () => {
     data: {
       uid: UID,
       step: 'InstallNetwork',
-      reason: 'SetupNetworkCNIFailedReason',
+      reason: 'NetworkAddonFailed',
       cause: { operation: 'apply', target: 'demo', message: 'no answer' },
     },
   };
@@ -188,7 +188,7 @@ describe('waiting for agents and nodes', () => {
         data: {
           step: 'InitializeNode',
           node: cp(1),
-          reason: 'SetupBoostrapFailedReason',
+          reason: 'BootstrapFailed',
           cause: { operation: 'apt-get install kubelet', message: 'Unable to locate package kubelet' },
         },
       },
@@ -248,7 +248,7 @@ const failed = (step: string): Fact => ({
     uid: UID,
     step,
     node: w(1),
-    reason: 'JoinWorkerFailedReason',
+    reason: 'WorkerJoinFailed',
     cause: { operation: 'o', target: 't', message: 'm' },
   },
 });
@@ -327,7 +327,7 @@ describe('a failure', () => {
       stepFailed('InitControlPlane', cp(1), last),
       {
         type: 'ClusterFailed',
-        data: { uid: UID, step: 'InitControlPlane', node: cp(1), reason: 'InitControlPlaneFailedReason', cause },
+        data: { uid: UID, step: 'InitControlPlane', node: cp(1), reason: 'ControlPlaneInitFailed', cause },
       },
     ]));
 
@@ -349,7 +349,7 @@ describe('a failure', () => {
   });
 
   it('found by a deadline applies only to a cluster that is being created', () => {
-    const failure = { step: 'AwaitNodeReady', node: w(1), reason: 'JoinWorkerFailedReason', cause };
+    const failure = { step: 'AwaitNodeReady', node: w(1), reason: 'WorkerJoinFailed', cause };
     expect(failCluster((stateAfter(...readyToInit) as Present).cluster, failure)).toEqual([
       { type: 'ClusterFailed', data: { uid: UID, ...failure } },
     ]);
@@ -359,7 +359,7 @@ describe('a failure', () => {
   it('reported by infra-svc is that of the cluster, with the same message', () => {
     const failure = {
       step: 'CreateMachines',
-      reason: 'CreateMCISFailedReason',
+      reason: 'MachineCreationFailed',
       cause: { operation: 'create machines', target: 'lab', message: 'quota exceeded' },
     };
     const broken: Fact = { type: 'InfrastructureFailed', data: { uid: UID, ...failure } };

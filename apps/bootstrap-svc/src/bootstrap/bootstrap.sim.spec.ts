@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   declaredOf,
+  reasonCodeOf,
   type DrainPolicy,
   type EventData,
   type Fact,
@@ -214,11 +215,11 @@ describe(`over ${SEEDS} seeds of lost calls, duplicate deliveries, reordering an
       forAllSeeds(
         async (simulation) => {
           const broken = [
-            ['verify', 'SetupBoostrapFailedReason'],
-            ['kubeadm-init', 'InitControlPlaneFailedReason'],
-            ['apply', 'SetupNetworkCNIFailedReason'],
-            [`kubeadm-join-control-plane/${cp(2)}`, 'JoinControlPlaneFailedReason'],
-            [`kubeadm-join-worker/${w(2)}`, 'JoinWorkerFailedReason'],
+            ['verify', 'BootstrapFailed'],
+            ['kubeadm-init', 'ControlPlaneInitFailed'],
+            ['apply', 'NetworkAddonFailed'],
+            [`kubeadm-join-control-plane/${cp(2)}`, 'ControlPlaneJoinFailed'],
+            [`kubeadm-join-worker/${w(2)}`, 'WorkerJoinFailed'],
           ] as const;
           const [step, reason] = broken[simulation.below(broken.length)] ?? broken[0];
           simulation.world.failing.set(step, 'it is broken');
@@ -334,14 +335,14 @@ describe('optional components of a cluster', () => {
 
 describe('the reason of a failed creation', () => {
   it.each([
-    ['SetupBoostrapFailedReason', 'prepare', begin],
-    ['SetupBoostrapFailedReason', 'verify', begin],
-    ['InitExternalEtcdFailedReason', 'etcd-member', beginWithEtcdBeside],
-    ['SetupHaproxyFailedReason', 'balance-api', beginOnOwnHosts],
-    ['InitControlPlaneFailedReason', 'kubeadm-init', begin],
-    ['SetupNetworkCNIFailedReason', 'apply', begin],
-    ['JoinControlPlaneFailedReason', 'kubeadm-join-control-plane', begin],
-    ['JoinWorkerFailedReason', 'kubeadm-join-worker', begin],
+    ['BootstrapFailed', 'prepare', begin],
+    ['BootstrapFailed', 'verify', begin],
+    ['ExternalEtcdFailed', 'etcd-member', beginWithEtcdBeside],
+    ['ApiBalancingFailed', 'balance-api', beginOnOwnHosts],
+    ['ControlPlaneInitFailed', 'kubeadm-init', begin],
+    ['NetworkAddonFailed', 'apply', begin],
+    ['ControlPlaneJoinFailed', 'kubeadm-join-control-plane', begin],
+    ['WorkerJoinFailed', 'kubeadm-join-worker', begin],
   ])(
     'is %s with its cause when "%s" fails, and a retry continues from there [CB-Ladybug 25]',
     async (reason, what, start) => {
@@ -380,7 +381,7 @@ describe('a firewall between nodes', () => {
     await begin(simulation);
     await simulation.run();
     const failed = simulation.store.events.flatMap(({ type, data }) => (type === 'ClusterFailed' ? [data] : []));
-    expect(failed).toMatchObject([{ reason: `${step}FailedReason`, cause: { message: expect.stringMatching(words) } }]);
+    expect(failed).toMatchObject([{ reason: reasonCodeOf(`${step}FailedReason`), cause: { message: expect.stringMatching(words) } }]);
     world.dropped.clear();
     await untilReady(simulation);
     expect([simulation.count('ClusterReady'), world.violations]).toEqual([1, []]);
@@ -431,7 +432,7 @@ describe('a storage class that cannot be installed', () => {
     await simulation.run();
     expect([simulation.count('ClusterReady'), simulation.count('ClusterFailed')]).toEqual([0, 1]);
     const [failed] = simulation.store.events.filter((event) => event.type === 'ClusterFailed');
-    expect(failed?.data).toMatchObject({ step: 'InstallStorage', reason: 'SetupStorageClassFailedReason' });
+    expect(failed?.data).toMatchObject({ step: 'InstallStorage', reason: 'StorageClassFailed' });
   });
 });
 
@@ -581,7 +582,7 @@ describe('a host that fails verification', () => {
       expect(simulation.store.events.find((event) => event.type === 'ClusterFailed')?.data).toMatchObject({
         step: 'VerifyNode',
         node,
-        reason: 'SetupBoostrapFailedReason',
+        reason: 'BootstrapFailed',
         cause: { operation: 'verify the host', target: node, message: 'port 10250 is in use' },
       });
       simulation.world.unfit.clear();
@@ -686,7 +687,7 @@ describe('dead machines', () => {
     expect(failed?.data).toMatchObject({
       step: 'BootstrapHost',
       node: w(2),
-      reason: 'SetupBoostrapFailedReason',
+      reason: 'BootstrapFailed',
       cause: { operation: 'open SSH', target: w(2), message: 'no route to host' },
     });
   });

@@ -174,14 +174,14 @@ const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 const addSecrets = (provision: Command, io: Io): void => {
   addCommand(provision, {
-    usage: 'secrets',
+    usage: 'kubernetes-secrets',
     summary: 'Create the Secrets of an installation that runs on Kubernetes',
     description:
       'In a pod, write the folder of each service, NATS and PostgreSQL, as "fairlead provision keys" and "stores" prepared them, as a Secret of the namespace of the pod. The service account of the pod must be allowed to create and patch Secrets, and NODE_EXTRA_CA_CERTS must name the CA certificate of the Kubernetes API. Other Secrets stay as they are, so the command can run before every start.',
     shared: 'none',
     examples: [
       [
-        'fairlead provision secrets --secrets /srv/fairlead/secrets --prefix fairlead',
+        'fairlead provision kubernetes-secrets --secrets /srv/fairlead/secrets --prefix fairlead',
         'Create the Secrets fairlead-gateway, fairlead-nats and so on',
       ],
     ],

@@ -1,4 +1,5 @@
 import {
+  reasonCodeOf,
   sentenceOf,
   suspensionSentence,
   type ClusterPhase,
@@ -127,8 +128,8 @@ type StepFailed = StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed'
 
 const attemptSentence = ({ data }: StepFailed): string => `${sentenceOf(data.cause)} (${attemptWords(data)})`;
 
-const DELETION_REASON = 'DeleteMCISFailedReason';
-const STORAGE_REASON = 'SetupStorageClassFailedReason';
+const DELETION_REASON = 'MachineDeletionFailed';
+const STORAGE_REASON = 'StorageClassFailed';
 
 const deletionSentence = ({ data }: StoredEvent<'VmDeletionFailed'>): string => {
   const what = data.machines.length === 0 ? 'the load balancer' : data.machines.join(', ');
@@ -323,7 +324,7 @@ const withAddons = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
 /** What is only about addons leaves the rest as it is, but for a storage class: that a cluster lacks it is why it is not whole. */
 const addonsChanged = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const changed = withAddons(doc, event);
-  if (event.type !== 'AddonInstalled' || doc.reason !== STORAGE_REASON) return changed;
+  if (event.type !== 'AddonInstalled' || reasonCodeOf(doc.reason) !== STORAGE_REASON) return changed;
   return { ...changed, reason: '', message: '' };
 };
 
@@ -374,7 +375,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'NodesAbandoned':
       return { ...doc, reason: '', message: '' };
     case 'VmDeleted':
-      return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
+      return reasonCodeOf(doc.reason) === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
     case 'ClusterRetryRequested': {
       const { spec = doc.spec } = event.data.correction ?? {};
       return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), spec, reason: '', message: '' };

@@ -1,7 +1,8 @@
+import { reasonCodeOf } from '@fairlead/contracts';
 import type { NodeFacts } from './condition.facts.js';
 import { NAMED_MAX, earliestOf, found, holds, latestOf, named, type Read, type Reading } from './condition.reading.js';
 
-const DELETION_FAILED = 'DeleteMCISFailedReason';
+const DELETION_FAILED = 'MachineDeletionFailed';
 
 /** They go on by themselves once their pods may leave. */
 const drainBlocked = (blocked: readonly NonNullable<NodeFacts['drain']>[], since: string): Reading =>
@@ -37,11 +38,12 @@ export const machinesReady: Read = (facts) => {
   const blocked = facts.nodes.flatMap(({ drain }) => drain ?? []);
   if (blocked.length > 0) return drainBlocked(blocked, since);
   if (phase !== 'Provisioned' || reason === '') return holds(since);
+  const isDeletion = reasonCodeOf(reason) === DELETION_FAILED;
   return found({
     status: 'False',
-    reason: reason === DELETION_FAILED ? 'RemovalStuck' : 'NodesFailed',
+    reason: isDeletion ? 'RemovalStuck' : 'NodesFailed',
     message:
-      reason === DELETION_FAILED
+      isDeletion
         ? message
         : `nodes could not be added: ${message}. Repair the cause, then retry, or request them again`,
     since: changedAt,

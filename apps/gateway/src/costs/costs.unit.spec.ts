@@ -12,11 +12,22 @@ import { readPrices } from './price.list.js';
 const cloud = 'cloud' as ConnectionName;
 const site = 'site' as ConnectionName;
 const NOW = '2026-01-01T10:00:00.000Z';
-const running = (connection: ConnectionName, type: string) => ({ connection, type, since: '2026-01-01T06:00:00.000Z' });
+const SINCE = Date.parse('2026-01-01T06:00:00.000Z');
+const kind = (connection: ConnectionName, type: string, machines: readonly string[], endedMs = 0) => ({
+  [`${connection}/${type}`]: {
+    connection,
+    type,
+    running: Object.fromEntries(machines.map((name) => [name, SINCE])),
+    endedMs,
+  },
+});
 const hours: MachineHours = {
   uid: 'u' as ClusterUid,
-  running: { a: running(cloud, 'm1.medium'), b: running(cloud, 'm1.medium'), c: running(site, 'ssh.any') },
-  ended: { 'cloud/m1.large': { connection: cloud, type: 'm1.large', ms: 2 * 3_600_000 } },
+  kinds: {
+    ...kind(cloud, 'm1.medium', ['a', 'b']),
+    ...kind(site, 'ssh.any', ['c']),
+    ...kind(cloud, 'm1.large', [], 2 * 3_600_000),
+  },
 };
 const prices = { currency: 'EUR', perHour: { [cloud]: { 'm1.medium': 0.042, 'm1.large': 0.084 } } };
 
@@ -31,7 +42,7 @@ describe('the cost of a cluster', () => {
 
   it('names machines without a price, which are not counted as free', () => {
     expect(costOf(hours, prices, NOW).unpriced).toEqual([{ connection: 'site', machineType: 'ssh.any', machines: 1 }]);
-    const odd = { ...hours, running: { a: running('constructor' as ConnectionName, 'toString') }, ended: {} };
+    const odd = { ...hours, kinds: kind('constructor' as ConnectionName, 'toString', ['a']) };
     expect(costOf(odd, prices, NOW)).toMatchObject({ perHour: 0, unpriced: [{ machineType: 'toString' }] });
   });
 

@@ -165,6 +165,17 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
     body: { host: 'rack-1', hostKey: `SHA256:${'A'.repeat(43)}` },
     other: { host: 'rack-1', hostKey: `SHA256:${'B'.repeat(43)}` },
   },
+  controlHostPower: {
+    path: async () => {
+      const redfish = { url: 'https://198.51.100.111', credentialRef: 'gateway.connection.powered.bmc' };
+      const hosts = [{ name: 'rack-1', address: '198.51.100.61', power: { redfish } }];
+      const put = { provider: 'ssh', settings: { hosts, secret: 'key', keys: { bmc: 'admin:secret' } } };
+      await gateway.ask('PUT', '/connections/powered', { body: put });
+      return '/connections/powered/hosts/rack-1/power';
+    },
+    body: { action: 'off' },
+    other: { action: 'on' },
+  },
   adoptOrphan: {
     path: async () => {
       await built('adopting');

@@ -32,7 +32,7 @@ describe('a request for nodes whose machines the provider does not create', () =
       requestId: 'r1',
       machines: [worker(3), worker(4)],
       onFailure: 'rollback',
-      reason: 'CreateMCISFailedReason',
+      reason: 'MachineCreationFailed',
       cause: { message: 'InsufficientInstanceCapacity' },
     });
     expect(count('InfrastructureFailed')).toBe(0);
@@ -117,7 +117,7 @@ describe('a machine that the provider does not delete', () => {
     expect(first).toMatchObject({
       machines: [worker(1)],
       attempt: 1,
-      reason: 'DeleteMCISFailedReason',
+      reason: 'MachineDeletionFailed',
       cause: { message: 'termination protection' },
     });
     expect(story.types()).not.toContain('InfrastructureFailed');

@@ -36,7 +36,7 @@ const NOW = '2026-01-01T00:10:00.000Z';
 const failure: TaskFailure = { cause, attempt: 6, attemptsMax: 6, nextAttemptAt: null, now: NOW };
 const failed: Fact<'InfrastructureFailed'> = {
   type: 'InfrastructureFailed',
-  data: { uid: UID, step: 'create machines', reason: 'CreateMCISFailedReason', cause },
+  data: { uid: UID, step: 'create machines', reason: 'MachineCreationFailed', cause },
 };
 const retry: Fact = { type: 'ClusterRetryRequested', data: { uid: UID } };
 
@@ -180,7 +180,7 @@ describe('a failed attempt at a task', () => {
     const removed: Fact = { type: 'NodeRemoved', data: { uid: UID, node: name } };
     const notDeleted = (attempt: number, nextAttemptAt: string): Fact<'VmDeletionFailed'> => ({
       type: 'VmDeletionFailed',
-      data: { uid: UID, machines: [name], reason: 'DeleteMCISFailedReason', cause, attempt, nextAttemptAt },
+      data: { uid: UID, machines: [name], reason: 'MachineDeletionFailed', cause, attempt, nextAttemptAt },
     });
     const last = record(`DeleteMachine/${name}`);
     kernel
@@ -206,7 +206,7 @@ describe('a failed attempt at a task', () => {
         data: {
           uid: UID,
           machines: plans.map(({ name }) => name),
-          reason: 'DeleteMCISFailedReason',
+          reason: 'MachineDeletionFailed',
           cause,
           attempt: 1,
           nextAttemptAt: '2026-01-01T00:10:30.000Z',

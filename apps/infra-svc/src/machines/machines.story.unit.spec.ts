@@ -234,7 +234,7 @@ describe('the machines of a cluster', () => {
     expect(story.last('InfrastructureFailed')).toEqual({
       uid: UID,
       step: 'create machines',
-      reason: 'CreateMCISFailedReason',
+      reason: 'MachineCreationFailed',
       cause: { operation: 'create machines', target: worker(2), message: 'Quota exceeded for resource INSTANCES' },
     });
     expect(story.types().filter((type) => type === 'VmCreated')).toHaveLength(4);
@@ -248,17 +248,17 @@ describe('the machines of a cluster', () => {
   });
 
   it.each([
-    ['InvalidMCIRReason', 'verify connection'],
-    ['InvalidMCIRReason', 'list specs'],
-    ['InvalidMCIRReason', 'resolve region'],
-    ['GetMCISFailedReason', 'describe machines'],
-    ['CreateVpcFailedReason', 'ensure network'],
-    ['CreateSecurityGroupFailedReason', 'ensure firewall'],
-    ['CreateSSHKeyFailedReason', 'ensure SSH key'],
-    ['CreateVmImageFailedReason', 'resolve image'],
-    ['CreateVmSpecFailedReason', 'resolve spec'],
-    ['CreateMCISFailedReason', 'create machines'],
-    ['CreateNLBFailedReason', 'ensure load balancer'],
+    ['ConnectionUnusable', 'verify connection'],
+    ['ConnectionUnusable', 'list specs'],
+    ['ConnectionUnusable', 'resolve region'],
+    ['MachineLookupFailed', 'describe machines'],
+    ['NetworkFailed', 'ensure network'],
+    ['FirewallFailed', 'ensure firewall'],
+    ['SSHKeyFailed', 'ensure SSH key'],
+    ['ImageUnavailable', 'resolve image'],
+    ['MachineTypeUnavailable', 'resolve spec'],
+    ['MachineCreationFailed', 'create machines'],
+    ['LoadBalancerFailed', 'ensure load balancer'],
   ] as const)(
     'fail with %s and its cause if "%s" fails, and are created by a retry [CB-Ladybug 25]',
     async (reason, operation) => {
@@ -290,7 +290,7 @@ describe('the machines of a cluster', () => {
       (kind === 'public' ? story.cloud.withoutPublicIp : story.cloud.withoutPrivateIp).add(worker(1));
       await story.request(requested(clusterSpec({ serviceType })));
       expect(story.last('InfrastructureFailed')).toMatchObject({
-        reason: 'AddNodeEntityFailedReason',
+        reason: 'MachineAddressMissing',
         cause: { operation: 'use machine', target: worker(1), message: `the machine runs but has no ${kind} address` },
       });
     },
@@ -424,7 +424,7 @@ describe('the machines of a cluster', () => {
     story.outage = 'no route to host';
     await dismantle();
     expect(story.types()).not.toContain('VmDeleted');
-    expect(story.last('VmDeletionFailed')).toMatchObject({ reason: 'DeleteMCISFailedReason', attempt: 1 });
+    expect(story.last('VmDeletionFailed')).toMatchObject({ reason: 'MachineDeletionFailed', attempt: 1 });
     story.outage = undefined;
     await story.request(of('ClusterRetryRequested'));
     expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');

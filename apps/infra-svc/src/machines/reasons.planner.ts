@@ -1,30 +1,27 @@
 import type { ProviderOperation } from '../providers/provider.ports.js';
 import { PROVIDER_OPERATIONS } from '../providers/provider.ports.js';
 
-/**
- * CB-Ladybug's reason codes by operation; it has none for deletions and reservations, so those are Fairlead's, in its
- * style.
- */
+/** The reason code by operation; below /ladybug, the gateway shows CB-Ladybug's (failure.reasons of contracts). */
 const REASONS = {
-  'verify connection': 'InvalidMCIRReason',
-  'list specs': 'InvalidMCIRReason',
-  'resolve region': 'InvalidMCIRReason',
-  'resolve spec': 'CreateVmSpecFailedReason',
-  'resolve image': 'CreateVmImageFailedReason',
-  'ensure network': 'CreateVpcFailedReason',
-  'ensure firewall': 'CreateSecurityGroupFailedReason',
-  'ensure SSH key': 'CreateSSHKeyFailedReason',
-  'delete SSH key': 'DeleteSSHKeyFailedReason',
-  'create machines': 'CreateMCISFailedReason',
-  'describe machines': 'GetMCISFailedReason',
-  'list machines': 'GetMCISFailedReason',
-  'delete machine': 'DeleteMCISFailedReason',
-  'delete machines': 'DeleteMCISFailedReason',
-  'ensure load balancer': 'CreateNLBFailedReason',
-  'delete load balancer': 'DeleteMCISFailedReason',
-  'reserve machines': 'ReserveMachinesFailedReason',
-  'release reservation': 'DeleteMCISFailedReason',
-  'control power': 'ControlPowerFailedReason',
+  'verify connection': 'ConnectionUnusable',
+  'list specs': 'ConnectionUnusable',
+  'resolve region': 'ConnectionUnusable',
+  'resolve spec': 'MachineTypeUnavailable',
+  'resolve image': 'ImageUnavailable',
+  'ensure network': 'NetworkFailed',
+  'ensure firewall': 'FirewallFailed',
+  'ensure SSH key': 'SSHKeyFailed',
+  'delete SSH key': 'DeleteSSHKeyFailed',
+  'create machines': 'MachineCreationFailed',
+  'describe machines': 'MachineLookupFailed',
+  'list machines': 'MachineLookupFailed',
+  'delete machine': 'MachineDeletionFailed',
+  'delete machines': 'MachineDeletionFailed',
+  'ensure load balancer': 'LoadBalancerFailed',
+  'delete load balancer': 'MachineDeletionFailed',
+  'reserve machines': 'ReserveMachinesFailed',
+  'release reservation': 'MachineDeletionFailed',
+  'control power': 'ControlPowerFailed',
 } as const satisfies Record<ProviderOperation, string>;
 
 /** The operation of using a provider's response: a machine has everything that a node needs. */
@@ -38,6 +35,6 @@ const isProviderOperation = (operation: string): operation is ProviderOperation 
  * creation of machines.
  */
 export const reasonOf = (operation: string): string => {
-  if (operation === USE_MACHINE) return 'AddNodeEntityFailedReason';
+  if (operation === USE_MACHINE) return 'MachineAddressMissing';
   return isProviderOperation(operation) ? REASONS[operation] : REASONS['create machines'];
 };

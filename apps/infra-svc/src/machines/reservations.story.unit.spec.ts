@@ -107,7 +107,7 @@ describe('the machines of a cluster with a lease', () => {
     expect(story.types().slice(-3)).toEqual(['ClusterAccepted', 'ReservationDenied', 'InfrastructureFailed']);
     expect(story.last('InfrastructureFailed')).toMatchObject({
       step: 'reserve machines',
-      reason: 'ReserveMachinesFailedReason',
+      reason: 'ReserveMachinesFailed',
       cause: { target: 'lab', message: story.cloud.denial },
     });
     expect(story.last('ReservationDenied')).not.toHaveProperty('until');
