@@ -12,6 +12,7 @@ import { Certificates } from './adapters/tls/certificates.js';
 import { entrance, ENTRANCE_LIMITS, type EntranceLimits, type EntranceParts } from './adapters/tls/entrance.js';
 import { tcpPeers } from './adapters/tls/peers.js';
 import { termination } from './adapters/tls/termination.js';
+import { boundedSay } from './clients/clients.log.js';
 import type { Settings } from './config.js';
 import { Sessions } from './sessions/sessions.effects.js';
 import { SealedCookies } from './sign-in/sealed.cookies.js';
@@ -127,11 +128,12 @@ export const startTunnel = async (settings: Settings, say: Say, limits: TunnelLi
   const tlsLimits = { ...ENTRANCE_LIMITS, ...limits.tls };
   const onTlsRefused = (reason: string): void => state.refused('tls', reason);
   const now = (): Date => new Date();
-  const terminate = servicesEnd(settings, () => sessions, { now, say, onRefused: onTlsRefused });
+  const ofClients = boundedSay(say, now);
+  const terminate = servicesEnd(settings, () => sessions, { now, say: ofClients, onRefused: onTlsRefused });
   const peers = new Door(
     entrance({
       open: (name, origin) => sessions.openHere(name, origin),
-      ...{ terminate, onRefused: onTlsRefused, say, limits: tlsLimits },
+      ...{ terminate, onRefused: onTlsRefused, say: ofClients, limits: tlsLimits },
     }),
   );
   const peerPort =
@@ -147,7 +149,7 @@ export const startTunnel = async (settings: Settings, say: Say, limits: TunnelLi
   const tls = new Door(
     entrance({
       open: (name, origin) => sessions.open(name, origin),
-      ...{ terminate, onRefused: onTlsRefused, say, limits: tlsLimits },
+      ...{ terminate, onRefused: onTlsRefused, say: ofClients, limits: tlsLimits },
     }),
   );
   const ssh = new Door(
@@ -158,8 +160,7 @@ export const startTunnel = async (settings: Settings, say: Say, limits: TunnelLi
       limits: { ...SSH_LIMITS, ...limits.ssh },
     }),
   );
-  const http = serveState(state, counts);
-  const httpDoor = new Door(http);
+  const httpDoor = new Door(serveState(state, counts));
   sessions.start();
   const [sshPort, tlsPort, port] = await Promise.all([
     ssh.listen(settings.sshPort, settings.tunnelHost),

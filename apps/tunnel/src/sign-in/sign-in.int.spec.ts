@@ -15,6 +15,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { LINES_PER_MINUTE } from '../clients/clients.log.js';
 import { readSettings } from '../config.js';
 import { startTunnel, type RunningTunnel } from '../service.js';
 
@@ -40,6 +41,7 @@ describeWith('ssh', 'ssh-keygen')('a published service', () => {
   let stranger: Key;
   let backend: Server;
   let seen: IncomingMessage[] = [];
+  const said: string[] = [];
   let one: RunningTunnel;
   let two: RunningTunnel;
   const children: ChildProcess[] = [];
@@ -94,7 +96,7 @@ describeWith('ssh', 'ssh-keygen')('a published service', () => {
       TUNNEL_PEER_HOST: '127.0.0.1',
       REALM_ADDRESSES_ALLOWED: '127.0.0.0/8',
     });
-    return startTunnel(settings, () => undefined, { beatMs: 200 });
+    return startTunnel(settings, (_, message) => void said.push(message), { beatMs: 200 });
   };
 
   interface Asking {
@@ -161,8 +163,11 @@ describeWith('ssh', 'ssh-keygen')('a published service', () => {
     [own, stranger] = [newKey('own'), newKey('stranger')];
     backend = createServer((asked, response) => {
       seen.push(asked);
+      if (asked.url === '/broken') return void asked.socket.destroy();
       response.setHeader('set-cookie', ['own=1', '__Host-fairlead-session=forged; Path=/; Secure']);
-      response.end(`hello ${String(asked.headers['x-forwarded-preferred-username'])} at ${String(asked.url)}`);
+      return void response.end(
+        `hello ${String(asked.headers['x-forwarded-preferred-username'])} at ${String(asked.url)}`,
+      );
     });
     backend.on('upgrade', (asked, socket) => {
       seen.push(asked);
@@ -336,6 +341,13 @@ describeWith('ssh', 'ssh-keygen')('a published service', () => {
     await eventually(async () => (await ask({ cookies })).status === 403);
     await reserved.put(NAME, JSON.stringify(before));
     await eventually(async () => (await ask({ cookies })).status === 200);
+  });
+
+  it('logs requests that fail up to a number, however many there are', async () => {
+    const { cookies } = await signIn('ada');
+    for (let at = 0; at < LINES_PER_MINUTE + 5; at += 1)
+      expect((await ask({ path: '/broken', cookies })).status).toBe(502);
+    expect(said.filter((line) => line.startsWith('a request: '))).toHaveLength(LINES_PER_MINUTE);
   });
 
   it('keeps its name from every other key', async () => {
