@@ -173,14 +173,19 @@ describe('a cluster with a cloud controller', () => {
       const before = (await system.events('shop')).length;
       await system.call('PUT', '/ns/default/clusters/shop/manifest', manifest('lab'));
       await until('ClusterReady');
+      await until('AddonDeployed', 'shop', CONTROLLER);
       const events = (await system.events('shop')).slice(before);
       const seqOf = (type: EventType, addon?: string): number =>
         events.find(
           (one) => one.type === type && (addon === undefined || ('addon' in one.data && one.data.addon === addon)),
         )?.meta.seq ?? 0;
-      for (const addon of ['cloud-config', CONTROLLER]) {
-        const order = [seqOf('ControlPlaneInitialized'), seqOf('AddonDeployed', addon), seqOf('ClusterReady')];
-        expect(order).toEqual(order.toSorted((one, other) => one - other));
+      // helm takes longer than hosts without delays need to become Ready.
+      for (const [addon, fact] of [
+        ['cloud-config', 'AddonDeployed'],
+        [CONTROLLER, 'AddonPreparing'],
+      ] as const) {
+        const order = [seqOf('ControlPlaneInitialized'), seqOf(fact, addon), seqOf('ClusterReady')];
+        expect([addon, order]).toEqual([addon, order.toSorted((one, other) => one - other)]);
         expect(order[0]).toBeGreaterThan(0);
       }
       await until('AddonDeployed', 'shop', 'later');

@@ -246,7 +246,7 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       const once = await fairlead('node', 'logs', 'shop', first, ...agent);
       expect(follow.stdout().split('\n')[0]).not.toBe('');
       expect(once.stdout).toContain(follow.stdout().trim().split('\n').at(-1));
-      expect(await follow.interrupt()).toBe(0);
+      expect(await follow.interrupt()).toBe(130);
       const ended = await until('NodeLogsFollowEnded', before, first);
       expect(ended.data).toMatchObject({ reason: 'reader-gone', skippedLines: 0 });
       expect((await since(before, 'NodeLogsFollowRequested', first)).map(({ data }) => data.unit)).toEqual([
