@@ -136,7 +136,7 @@ it(
       const failed = await system.until('broken', over(0), TIMEOUT_MS);
       expect(failed.type === 'ClusterFailed' && failed.data).toMatchObject({
         step: 'SetupExternalEtcd',
-        reason: 'InitExternalEtcdFailedReason',
+        reason: 'ExternalEtcdFailed',
         cause: { message: expect.stringContaining(message) },
       });
       await failing(

@@ -145,10 +145,10 @@ describe('the addons of a cluster', () => {
     expect(phasesAfter(...upTo('ControlPlaneInitialized'), network)).toMatchObject({ kilo: 'Failed 0' });
   });
 
-  it('that has failed leaves the cluster Provisioned, with its words and the reason code of CB-Ladybug [azimuth 20]', () => {
+  it('that has failed leaves the cluster Provisioned, with its words and its reason code [azimuth 20]', () => {
     const failed = stepFailed('InstallStorage', 'the server refuses it', soon);
     const row = world(...upToReady, failed);
-    expect([row?.phase, row?.reason]).toEqual(['Provisioned', 'SetupStorageClassFailedReason']);
+    expect([row?.phase, row?.reason]).toEqual(['Provisioned', 'StorageClassFailed']);
     const storage = row?.addons?.addons.at(-1);
     expect([storage?.phase, storage?.message]).toEqual([
       'Failed',

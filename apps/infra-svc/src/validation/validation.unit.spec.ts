@@ -235,7 +235,7 @@ describe('the validation against providers', () => {
       code: 'cluster.cloud-controller-closed',
       message: 'Clusters of connection lab may not hold its credential, which a cloud controller needs',
     });
-    expect(ladybugReasonOf(story.last('ClusterRejected').code)).toBe('CloudControllerFailed');
+    expect(ladybugReasonOf(story.last('ClusterRejected').code)).toBe('SetupCCMFailedReason');
     const open = { name: 'cloud', provider: 'ssh', settings: { cloudController: true } };
     expect(checkCloudController(clusterSpec({ cloudController: 'lab' }), open as never)?.code).toBe(
       'cluster.cloud-controller-provider',
@@ -257,7 +257,7 @@ describe('the validation against providers', () => {
     expect(fault(undefined, 'w')).toMatchObject({ code: 'cluster.role-missing', field: 'controlPlane[0].role' });
     expect(fault('cp', '')).toMatchObject({ code: 'cluster.role-missing', field: 'worker[0].role' });
     expect(fault('cp', 'w', 'other')).toMatchObject({ code: 'cluster.role-missing', field: 'worker[1].role' });
-    expect(ladybugReasonOf('cluster.role-missing')).toBe('CloudControllerFailed');
+    expect(ladybugReasonOf('cluster.role-missing')).toBe('SetupCCMFailedReason');
   });
 
   it("refuses pods or services in the network of the connection's machines [CB-Ladybug 5]", async () => {
