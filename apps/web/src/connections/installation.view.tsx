@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { api, dataOf } from '../api.js';
+import { api, dataOf, Refusal } from '../api.js';
 import { useMay, useWhoami } from '../session/session.js';
 import { Ago, clusterPath, Empty, Failure, Link, Panel, State, Table } from '../ui/ui.js';
 
@@ -53,6 +53,9 @@ const InstallationView = () => {
 };
 export default InstallationView;
 
+/** The page offers nobody what their role may not read. */
+const isForbidden = (error: unknown): boolean => error instanceof Refusal && error.status === 403;
+
 const Templates = ({ namespace }: { readonly namespace: string }) => {
   const path = { namespace };
   const templates = useQuery({
@@ -64,9 +67,11 @@ const Templates = ({ namespace }: { readonly namespace: string }) => {
     queryFn: () => dataOf(api.GET('/ns/{namespace}/realms', { params: { path, query: {} } })),
   });
   const hasAny = (templates.data?.items.length ?? 0) + (realms.data?.items.length ?? 0) > 0;
-  if (!hasAny) return null;
+  const errors = [templates.error, realms.error].filter((error) => error !== null && !isForbidden(error));
+  if (!hasAny && errors.length === 0) return null;
   return (
     <Panel title={`Of namespace ${namespace}`}>
+      <Failure error={errors[0]} />
       <Table label={`Of namespace ${namespace}`} head={['Kind', 'Name', 'State', 'Description', 'Used by']}>
         {(templates.data?.items ?? []).map(({ metadata, spec, status }) => (
           <tr key={`template ${metadata.name}`}>
@@ -100,19 +105,24 @@ const Templates = ({ namespace }: { readonly namespace: string }) => {
 };
 
 const Applications = () => {
-  const { data } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ['applications'],
     queryFn: () => dataOf(api.GET('/applications', { params: { query: {} } })),
     retry: false,
   });
-  if (data === undefined || data.items.length === 0) return null;
+  if (isForbidden(error) || (error === null && (data === undefined || data.items.length === 0))) return null;
   return (
     <Panel title="Applications">
-      <Table label="Applications" head={['Application', 'Description']}>
-        {data.items.map((application) => (
-          <tr key={application.name}>
-            <td>{application.name}</td>
-            <td className="wrap">{application.kind}</td>
+      <Failure error={error} />
+      <Table label="Applications" head={['Application', 'State', 'Latest version', 'Description']}>
+        {(data?.items ?? []).map(({ name, label, state, message, versions, description }) => (
+          <tr key={name}>
+            <td title={label}>{name}</td>
+            <td title={message}>
+              <State state={state} />
+            </td>
+            <td className="num">{versions[0]?.version ?? '–'}</td>
+            <td className="wrap">{message === '' ? description : message}</td>
           </tr>
         ))}
       </Table>
@@ -128,6 +138,7 @@ const Tokens = () => {
   return (
     <Panel title="API tokens">
       <Failure error={error} />
+      {data === undefined && error === null ? <Empty title="Loading the tokens …" /> : null}
       <Table label="API tokens" head={['Name', 'Roles', 'Created', 'Ends']}>
         {(data?.items ?? []).map((token) => (
           <tr key={token.id}>
