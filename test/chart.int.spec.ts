@@ -119,7 +119,9 @@ const without = (record: Readonly<Record<string, string>>, keys: readonly string
       gateway: [`${RELEASE}-gateway`, `${RELEASE}-gateway-token`],
       'provision-1': [],
     });
-    const claims = containersOf().filter(([, { volumeMounts }]) => volumeMounts.some((one) => one.mountPath === '/data'));
+    const claims = containersOf().filter(([, { volumeMounts }]) =>
+      volumeMounts.some((one) => one.mountPath === '/data'),
+    );
     expect([...new Set(claims.map(([name]) => name))]).toEqual(['Job/provision-1']);
     for (const [name, { volumeMounts }] of containersOf(...PUBLISHED).filter(([pod]) => !pod.startsWith('Job/')))
       for (const mount of volumeMounts.filter(({ mountPath }) => mountPath.startsWith('/secrets')))
@@ -170,7 +172,9 @@ const without = (record: Readonly<Record<string, string>>, keys: readonly string
   });
 
   it('keeps the volume of the keys when the release is uninstalled', () => {
-    const claim = rendered().find(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && metadata.name.endsWith('-keys'));
+    const claim = rendered().find(
+      ({ kind, metadata }) => kind === 'PersistentVolumeClaim' && metadata.name.endsWith('-keys'),
+    );
     expect(claim?.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
   });
 

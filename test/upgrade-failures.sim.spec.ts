@@ -134,7 +134,9 @@ const TROUBLES: readonly Trouble[] = [
   ...(['stock', 'unfit', 'stays'] as const).map((what): Trouble => ({
     name: `surge nodes: ${what}`,
     node: null,
-    words: { stock: 'no host is free', unfit: 'it has no route to the API', stays: 'the API server does not answer' }[what],
+    words: { stock: 'no host is free', unfit: 'it has no route to the API', stays: 'the API server does not answer' }[
+      what
+    ],
     strategy: { workers: { maxUnavailable: 0, maxSurge: 1 } },
     begin: (one) =>
       withModel(one, (model) => ({
@@ -426,7 +428,9 @@ describe.each(TROUBLES)('$name', (trouble) => {
     const simulation = begun(trouble, (one) =>
       one.when(
         ({ type, data }) =>
-          type === (trouble.since ?? 'OperationStarted') && 'node' in data && (trouble.node === null || data.node === trouble.node),
+          type === (trouble.since ?? 'OperationStarted') &&
+          'node' in data &&
+          (trouble.node === null || data.node === trouble.node),
         () => {
           expect(refusalOf(one, 'AbortUpgrade')).toBe('');
           expect(ended(one)).toBe('Aborting');

@@ -189,7 +189,7 @@ const APPS = {
     'migrations',
   ],
   revoker: ['adapters', 'revocations', 'connections'],
-  tunnel: ['adapters', 'sign-in', 'sessions', 'routes'],
+  tunnel: ['adapters', 'sign-in', 'sessions', 'routes', 'clients'],
 };
 
 /** Libraries with folders. */

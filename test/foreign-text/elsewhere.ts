@@ -17,7 +17,10 @@ export const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   },
   'libs/kubernetes/src/kubernetes.client.ts': {
     why: 'words of refusals of at most 64 KiB, and answers that are refused before they are parsed if they are dense',
-    shownBy: ['libs/kubernetes/src/hostile.answers.int.spec.ts', 'are rejected as JSON that takes many times its length'],
+    shownBy: [
+      'libs/kubernetes/src/hostile.answers.int.spec.ts',
+      'are rejected as JSON that takes many times its length',
+    ],
   },
   'apps/gateway/src/autoscaler/autoscaler.server.ts': {
     why: 'passes bytes to the decoder in externalgrpc.messages.ts, which is fed',

@@ -158,7 +158,14 @@ const ROWS: readonly Row[] = [
     MIB,
     (text) => {
       const bytesOf = Buffer.from(text);
-      const answer = { kind: 'answered', status: 200, bytes: bytesOf, location: '', challenge: '', link: text } as const;
+      const answer = {
+        kind: 'answered',
+        status: 200,
+        bytes: bytesOf,
+        location: '',
+        challenge: '',
+        link: text,
+      } as const;
       const charts = new OciCharts({ download: async () => answer });
       return charts.versions({ repository: 'oci://charts.example.org/x', chart: 'y' } as never, () => [], signal);
     },
@@ -263,31 +270,28 @@ const ROWS: readonly Row[] = [
     12_288,
     (text) => isJwt(text) && jwtVerify(text, KEYS),
   ],
-  ...MESSAGES_OF_AUTOSCALER.map(
-    (name): Row => [
-      'apps/gateway/src/autoscaler/externalgrpc.messages.ts',
-      `a message of cluster-autoscaler: ${name}`,
-      WORST_PROTOBUF,
-      4 * MIB,
-      (text) => decodeMessage(name, latin1(text)),
-    ],
-  ),
+  ...MESSAGES_OF_AUTOSCALER.map((name): Row => [
+    'apps/gateway/src/autoscaler/externalgrpc.messages.ts',
+    `a message of cluster-autoscaler: ${name}`,
+    WORST_PROTOBUF,
+    4 * MIB,
+    (text) => decodeMessage(name, latin1(text)),
+  ]),
   [
     'apps/gateway/src/autoscaler/autoscaler.access.ts',
     'a client certificate of cluster-autoscaler',
     { ...WORST_PROTOBUF, ...WORST_PEM },
     64 * KIB,
-    (text) => new AutoscalerAccess(...([] as unknown as ConstructorParameters<typeof AutoscalerAccess>)).open(latin1(text)),
+    (text) =>
+      new AutoscalerAccess(...([] as unknown as ConstructorParameters<typeof AutoscalerAccess>)).open(latin1(text)),
   ],
-  ...METHODS_OF_PROVIDERS.map(
-    (method): Row => [
-      'apps/infra-svc/src/adapters/external/external.client.ts',
-      `an answer of an external provider: ${method}`,
-      WORST_PROTOBUF,
-      4 * MIB,
-      (text) => typesOf(method).deserialize(latin1(text)),
-    ],
-  ),
+  ...METHODS_OF_PROVIDERS.map((method): Row => [
+    'apps/infra-svc/src/adapters/external/external.client.ts',
+    `an answer of an external provider: ${method}`,
+    WORST_PROTOBUF,
+    4 * MIB,
+    (text) => typesOf(method).deserialize(latin1(text)),
+  ]),
   [
     'libs/parsers/src/certificates.ts',
     'certificates of an authority',
@@ -395,7 +399,10 @@ const ROWS: readonly Row[] = [
   [
     'libs/kubernetes/src/cluster/eviction.ts',
     'why a pod is not evicted',
-    { ...WORST_JSON, causes: (length) => `{"details":{"causes":[${'{"message":"disruption budget"},'.repeat((length - 40) / 32)}{}]}}` },
+    {
+      ...WORST_JSON,
+      causes: (length) => `{"details":{"causes":[${'{"message":"disruption budget"},'.repeat((length - 40) / 32)}{}]}}`,
+    },
     64 * KIB,
     (text) => refusal(new ApiException(429, '', text, {}), 'default'),
   ],

@@ -90,7 +90,8 @@ interface Secret {
       : container.name === 'keys'
         ? ['--nats-name', LOOPBACK]
         : [];
-    return (await run(process.execPath, [...args, ...inside], { cwd: CHECKOUT, env, timeout: START_TIMEOUT_MS })).stderr;
+    return (await run(process.execPath, [...args, ...inside], { cwd: CHECKOUT, env, timeout: START_TIMEOUT_MS }))
+      .stderr;
   };
   const jobOf = async (revision: number): Promise<PodSpec> => {
     const job = JSON.parse(await kubectl('get', 'job', `${RELEASE}-provision-${revision}`, '-o', 'json')) as {
@@ -155,7 +156,10 @@ interface Secret {
       await step(keys);
       await step(early);
       expect(await secretsThere()).toEqual(['gateway-token', 'nats', 'postgres', 'revoker', 'tunnel']);
-      await startProvisionedNats(servers, join(folder, 'secrets', 'nats', 'nats.conf'), (config) => ['--config', config]);
+      await startProvisionedNats(servers, join(folder, 'secrets', 'nats', 'nats.conf'), (config) => [
+        '--config',
+        config,
+      ]);
       await startProvisionedPostgres(servers, join(folder, 'data'));
       await step(stores);
       expect(await step(containers[0]!)).toContain(`${RELEASE}-gateway, `);

@@ -52,10 +52,7 @@ export const startProvisionedNats = async (
 };
 
 /** Starts PostgreSQL with the superuser's password in the data folder. */
-export const startProvisionedPostgres = async (
-  servers: ProvisionedServers,
-  dataDir: string,
-): Promise<void> => {
+export const startProvisionedPostgres = async (servers: ProvisionedServers, dataDir: string): Promise<void> => {
   const { folder, supervisor } = servers;
   const binaries = await resolvePostgres({ cacheDir: cacheFolder(process.env, folder), log: () => undefined });
   await startPostgres({ dataDir, binaries, port: servers.port('postgres'), durable: false, supervisor });

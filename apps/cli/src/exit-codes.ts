@@ -13,7 +13,10 @@ export const EXIT_CODES = {
   refused: { code: 7, meaning: 'the server refused the request' },
   'timed-out': { code: 8, meaning: 'timed out; the operation continues on the server' },
   halted: { code: 9, meaning: 'a rule halted a rollout; an operator must decide how to continue' },
-  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C, also what is followed without an end; an operation continues on the server' },
+  interrupted: {
+    code: 130,
+    meaning: 'interrupted by Ctrl-C, also what is followed without an end; an operation continues on the server',
+  },
 } as const;
 
 export type ExitClass = keyof typeof EXIT_CODES;

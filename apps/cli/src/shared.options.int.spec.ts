@@ -57,7 +57,10 @@ const requiredBy = (command: Command): readonly string[] => {
     if (!mandatory) return [];
     const names = [long, short];
     const value = examples.flatMap((words) => words.filter((_, at) => names.includes(words[at - 1])))[0];
-    return [long ?? '', long === '--key' && command.name() === 'accept-host-key' ? FINGERPRINT : (value ?? 'no example has it')];
+    return [
+      long ?? '',
+      long === '--key' && command.name() === 'accept-host-key' ? FINGERPRINT : (value ?? 'no example has it'),
+    ];
   });
 };
 

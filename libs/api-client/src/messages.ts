@@ -41,7 +41,8 @@ const faults = (): (() => void) => {
   let count = 0;
   return () => {
     count += 1;
-    if (count > FAULTS_MAX) throw new StreamFailed('the server answered with something else than events', 200, undefined);
+    if (count > FAULTS_MAX)
+      throw new StreamFailed('the server answered with something else than events', 200, undefined);
   };
 };
 

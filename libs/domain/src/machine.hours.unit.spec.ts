@@ -9,7 +9,8 @@ const created = (name: string, connection = 'cloud', spec = 'm1.medium'): Fact =
   of('VmCreated', { machine: { name, connection, spec } });
 const deleted = (name: string): Fact => of('VmDeleted', { name });
 
-const stored = (fact: Fact, hour: number): StoredEvent => ({ ...fact, meta: { time: at(hour) } }) as unknown as StoredEvent;
+const stored = (fact: Fact, hour: number): StoredEvent =>
+  ({ ...fact, meta: { time: at(hour) } }) as unknown as StoredEvent;
 
 const hoursAfter = (...facts: readonly (readonly [hour: number, fact: Fact])[]): MachineHours | undefined =>
   [[0, of('ClusterRequested')] as const, ...facts].reduce<MachineHours | undefined>(

@@ -381,7 +381,9 @@ describe('a firewall between nodes', () => {
     await begin(simulation);
     await simulation.run();
     const failed = simulation.store.events.flatMap(({ type, data }) => (type === 'ClusterFailed' ? [data] : []));
-    expect(failed).toMatchObject([{ reason: reasonCodeOf(`${step}FailedReason`), cause: { message: expect.stringMatching(words) } }]);
+    expect(failed).toMatchObject([
+      { reason: reasonCodeOf(`${step}FailedReason`), cause: { message: expect.stringMatching(words) } },
+    ]);
     world.dropped.clear();
     await untilReady(simulation);
     expect([simulation.count('ClusterReady'), world.violations]).toEqual([1, []]);

@@ -62,7 +62,8 @@ const tokenOf = ({ access }: Session, { labTokenFile }: LabOptions): string => {
 };
 
 /** undefined: it is no JSON. */
-export const labAnswerIn = (text: string): unknown => (text === '' ? undefined : parseJsonOrUndefined(text, ANSWER_LIMITS));
+export const labAnswerIn = (text: string): unknown =>
+  text === '' ? undefined : parseJsonOrUndefined(text, ANSWER_LIMITS);
 
 const refused = (status: number, body: unknown, endpoint: string): CliFailure => {
   const { message = `it answered ${status}` } = Refusal.safeParse(body).data ?? {};

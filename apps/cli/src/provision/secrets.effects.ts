@@ -43,10 +43,7 @@ const accountOf = ({ serviceAccountDir }: SecretsSettings): Account => {
 };
 
 /** undefined: a file is still missing, such as a database URL before the databases. A pod waits until its Secret exists. */
-const filesOf = (
-  { secretsDir }: SecretsSettings,
-  holder: Holder,
-): Readonly<Record<string, string>> | undefined => {
+const filesOf = ({ secretsDir }: SecretsSettings, holder: Holder): Readonly<Record<string, string>> | undefined => {
   const data: Record<string, string> = {};
   for (const { name } of FILES_OF_HOLDER[holder]) {
     const text = readIfAny(join(secretsDir, holder, name));
@@ -98,5 +95,7 @@ const firstWords = async (response: Response): Promise<string> => {
   const reader = response.body?.getReader();
   const { value } = (await reader?.read()) ?? {};
   await reader?.cancel();
-  return Buffer.from(value ?? []).toString('utf8', 0, WORDS_MAX).replaceAll(/\s+/g, ' ');
+  return Buffer.from(value ?? [])
+    .toString('utf8', 0, WORDS_MAX)
+    .replaceAll(/\s+/g, ' ');
 };

@@ -42,10 +42,9 @@ export const machinesReady: Read = (facts) => {
   return found({
     status: 'False',
     reason: isDeletion ? 'RemovalStuck' : 'NodesFailed',
-    message:
-      isDeletion
-        ? message
-        : `nodes could not be added: ${message}. Repair the cause, then retry, or request them again`,
+    message: isDeletion
+      ? message
+      : `nodes could not be added: ${message}. Repair the cause, then retry, or request them again`,
     since: changedAt,
     calls: 'Degraded',
   });

@@ -1,12 +1,6 @@
 import type { PriceList } from '@fairlead/contracts';
 import type { MachineHours } from '@fairlead/domain';
-import {
-  DATABASE,
-  METRICS,
-  type GaugeRequest,
-  type Reading,
-  type ServiceMetrics,
-} from '@fairlead/service-kit';
+import { DATABASE, METRICS, type GaugeRequest, type Reading, type ServiceMetrics } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { SETTINGS, type Settings } from '../config.js';

@@ -58,7 +58,6 @@ describe('the cost of a cluster', () => {
       ['fairlead_machines_cost_per_hour', [{ labels: { currency: 'EUR' }, value: 0.084 }]],
       ['fairlead_machines_without_price', [{ labels: {}, value: 1 }]],
     ]);
-
   });
 });
 

@@ -296,7 +296,11 @@ export const uptime: Command = ({ host, args, out }) => {
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
   const words = [hours === 0 ? '' : `${hours} hours`, `${rest} minutes`].filter(Boolean).join(', ');
   const time = new Date(Date.now()).toISOString().slice(11, 19);
-  out(args.some((word) => /^(-p|--pretty)$/.test(word)) ? `up ${words}` : ` ${time} up ${words},  0 users,  load average: 0.00, 0.00, 0.00`);
+  out(
+    args.some((word) => /^(-p|--pretty)$/.test(word))
+      ? `up ${words}`
+      : ` ${time} up ${words},  0 users,  load average: 0.00, 0.00, 0.00`,
+  );
   return 0;
 };
 

@@ -22,7 +22,14 @@ import {
   withoutSurge,
   type EvolveUpgrade,
 } from './operation.evolve.js';
-import { isUnhealthy, operationsOf, stepKeyOf, type ClusterState, type OperationState, type Upgrade } from './rollout.state.js';
+import {
+  isUnhealthy,
+  operationsOf,
+  stepKeyOf,
+  type ClusterState,
+  type OperationState,
+  type Upgrade,
+} from './rollout.state.js';
 
 export const newUpgrade = (
   request: EventData<'UpgradeRequested'>,

@@ -409,7 +409,9 @@ export const bootstrapEvents = {
       uid,
       step: z.string(),
       node: node.optional(),
-      reason: z.string().describe("Reason code, e.g. ControlPlaneInitFailed; events of earlier releases have CB-Ladybug's"),
+      reason: z
+        .string()
+        .describe("Reason code, e.g. ControlPlaneInitFailed; events of earlier releases have CB-Ladybug's"),
       cause: Cause,
     }),
   }),

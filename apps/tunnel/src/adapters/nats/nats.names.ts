@@ -13,7 +13,11 @@ import type { Names } from '../../routes/names.ports.js';
 
 const VALUE_LIMITS = { lengthMax: NAME_RESERVATION_LENGTH_MAX };
 
-export const valueOf = async <Value>(bucket: Pick<KV, 'get'>, name: string, schema: z.ZodType<Value>): Promise<Value | undefined> => {
+export const valueOf = async <Value>(
+  bucket: Pick<KV, 'get'>,
+  name: string,
+  schema: z.ZodType<Value>,
+): Promise<Value | undefined> => {
   const entry = await bucket.get(name);
   if (entry === null || entry.operation !== 'PUT') return undefined;
   const parsed = schema.safeParse(parseJsonOrUndefined(entry.string(), VALUE_LIMITS));
