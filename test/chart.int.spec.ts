@@ -182,7 +182,11 @@ const without = (record: Readonly<Record<string, string>>, keys: readonly string
     ['no image', [], 'image.repository'],
     ['two NATS servers', [...IMAGE, '--set', 'nats.replicas=2'], 'nats.replicas'],
     ['an unknown service', [...IMAGE, '--set', 'services.scheduler.replicas=1'], 'scheduler'],
-    ['a PostgreSQL of nobody', [...IMAGE, '--set', 'postgres.enabled=false'], 'postgres.existingSecret'],
+    [
+      'neither a PostgreSQL nor a Secret for one',
+      [...IMAGE, '--set', 'postgres.enabled=false'],
+      'postgres.existingSecret',
+    ],
     ['a tag in the place of a digest', [...IMAGE, '--set', 'image.digest=latest'], 'image.digest'],
   ])('refuses values with %s', (_title, args, words) => {
     const { code, stderr } = runHelm(['template', RELEASE, CHART, ...OFFLINE, ...args]);
